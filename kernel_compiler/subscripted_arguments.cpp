@@ -5,12 +5,36 @@
 #include <clang/AST/Expr.h>
 #include <clang/AST/RecursiveASTVisitor.h>
 
+#include <optional>
+
 namespace tutti::kernel_compiler {
 namespace {
 
-const clang::ParmVarDecl* parameter_of(const clang::Expr* expression) {
+const clang::DeclRefExpr* name_in(const clang::Expr* expression) {
   const auto* name = llvm::dyn_cast<clang::DeclRefExpr>(expression->IgnoreImpCasts());
-  return name != nullptr ? llvm::dyn_cast<clang::ParmVarDecl>(name->getDecl()) : nullptr;
+  const bool parameter = name != nullptr && llvm::isa<clang::ParmVarDecl>(name->getDecl());
+  return parameter ? name : nullptr;
+}
+
+const clang::ParmVarDecl* parameter_of(const clang::DeclRefExpr* name) {
+  return llvm::cast<clang::ParmVarDecl>(name->getDecl());
+}
+
+/// As a[i], not as i[a]; or as *(a + i), not as *(i + a).
+std::optional<Subscript> subscript_in(const clang::Expr* expression) {
+  if (const auto* brackets = llvm::dyn_cast<clang::ArraySubscriptExpr>(expression)) {
+    const clang::DeclRefExpr* name = name_in(brackets->getLHS());
+    if (name == nullptr) return std::nullopt;
+    return Subscript{name, brackets->getRHS(), true, brackets->getRBracketLoc()};
+  }
+  const auto* content = llvm::dyn_cast<clang::UnaryOperator>(expression);
+  if (content == nullptr || content->getOpcode() != clang::UO_Deref) return std::nullopt;
+  const auto* sum =
+      llvm::dyn_cast<clang::BinaryOperator>(content->getSubExpr()->IgnoreParenImpCasts());
+  if (sum == nullptr || sum->getOpcode() != clang::BO_Add) return std::nullopt;
+  const clang::DeclRefExpr* name = name_in(sum->getLHS());
+  if (name == nullptr || !name->getType()->isPointerType()) return std::nullopt;
+  return Subscript{name, sum->getRHS(), false, {}};
 }
 
 /// The expression without what chooses a part of an element.
@@ -22,7 +46,7 @@ const clang::Expr* element_of(const clang::Expr* expression) {
     } else if (const auto* part = llvm::dyn_cast<clang::ExtVectorElementExpr>(expression)) {
       expression = part->getBase();
     } else if (const auto* inner = llvm::dyn_cast<clang::ArraySubscriptExpr>(expression);
-               inner != nullptr && parameter_of(inner->getBase()) == nullptr) {
+               inner != nullptr && !subscript_in(inner)) {
       expression = inner->getBase();
     } else {
       return expression;
@@ -38,16 +62,12 @@ class Visitor : public clang::RecursiveASTVisitor<Visitor> {
     }
     return true;
   }
-  bool VisitArraySubscriptExpr(clang::ArraySubscriptExpr* subscript) {
-    // Written as a[i], and not as i[a].
-    if (const auto* parameter = parameter_of(subscript->getLHS())) {
-      subscripts[parameter].push_back(subscript);
-    }
-    return true;
+  bool VisitArraySubscriptExpr(clang::ArraySubscriptExpr* expression) {
+    return note_element(expression);
   }
   bool VisitUnaryOperator(clang::UnaryOperator* operation) {
     if (operation->getOpcode() == clang::UO_AddrOf) note_address(operation->getSubExpr());
-    return true;
+    return note_element(operation);
   }
   bool VisitImplicitCastExpr(clang::ImplicitCastExpr* cast) {
     if (cast->getCastKind() == clang::CK_ArrayToPointerDecay) note_address(cast->getSubExpr());
@@ -55,20 +75,24 @@ class Visitor : public clang::RecursiveASTVisitor<Visitor> {
   }
 
   std::map<const clang::ParmVarDecl*, size_t> mentions;
-  std::map<const clang::ParmVarDecl*, Subscripts> subscripts;
+  std::map<const clang::ParmVarDecl*, std::vector<Subscript>> subscripts;
 
  private:
+  bool note_element(const clang::Expr* expression) {
+    if (const auto use = subscript_in(expression)) {
+      subscripts[parameter_of(use->name)].push_back(*use);
+    }
+    return true;
+  }
   void note_address(const clang::Expr* of) {
-    const auto* element = llvm::dyn_cast<clang::ArraySubscriptExpr>(element_of(of));
-    if (element == nullptr) return;
     // One mention that is no subscript's.
-    if (const auto* parameter = parameter_of(element->getLHS())) ++mentions[parameter];
+    if (const auto use = subscript_in(element_of(of))) ++mentions[parameter_of(use->name)];
   }
 };
 
 }  // namespace
 
-std::map<const clang::ParmVarDecl*, Subscripts> subscripted_arguments(
+std::map<const clang::ParmVarDecl*, std::vector<Subscript>> subscripted_arguments(
     const clang::FunctionDecl& function) {
   Visitor visitor;
   visitor.TraverseStmt(function.getBody());

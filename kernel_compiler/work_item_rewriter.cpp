@@ -6,6 +6,7 @@
 #include <clang/AST/Mangle.h>
 #include <clang/AST/RecursiveASTVisitor.h>
 #include <clang/Basic/SourceManager.h>
+#include <clang/Lex/Lexer.h>
 
 #include <map>
 #include <optional>
@@ -312,20 +313,21 @@ class Rewriting {
     for (uint32_t i = 0; i < function->getNumParams(); ++i) {
       const auto one = found.find(function->getParamDecl(i));
       if ((arguments >> i & 1) == 0 || one == found.end()) continue;
-      std::vector<std::pair<unsigned, unsigned>> brackets;
-      for (const clang::ArraySubscriptExpr* subscript : one->second) {
-        if (const auto both = brackets_of(*subscript)) brackets.push_back(*both);
+      std::vector<Edges> edges;
+      for (const Subscript& subscript : one->second) {
+        if (const auto both = edges_of(subscript)) edges.push_back(*both);
       }
-      if (brackets.size() != one->second.size() || slot == scheduler::PanelArgument::kArguments) {
+      if (edges.size() != one->second.size() || slot == scheduler::PanelArgument::kArguments) {
         continue;
       }
       const std::string name = one->first->getName().str();
       const std::string size = "sizeof(" + name + "[0])";
       std::string place = ")*" + size + ',' + component(kShardParameter, i);
       for (size_t k = 0; k < 3; ++k) place += ',' + component(kPanelParameter, 3 * slot + k);
-      for (const auto& [left, right] : brackets) {
-        editor_.replace(left, 1, "[__tutti_at((ulong)(");
-        editor_.replace(right, 1, place + ")/" + size + ']');
+      place += ")/" + size;
+      for (const auto& [left, right, brackets] : edges) {
+        editor_.replace(left, 1, std::string(brackets ? "[" : "+") + "__tutti_at((ulong)(");
+        editor_.replace(right, brackets ? 1 : 0, place + (brackets ? "]" : ""));
       }
       panels |= uint32_t{1} << i;
       ++slot;
@@ -333,18 +335,25 @@ class Rewriting {
     return panels;
   }
 
-  /// Where "[" and "]" stand.
-  std::optional<std::pair<unsigned, unsigned>> brackets_of(
-      const clang::ArraySubscriptExpr& subscript) const {
-    const auto* name = llvm::cast<clang::DeclRefExpr>(subscript.getLHS()->IgnoreImpCasts());
-    const auto begin = editor_.offset(name->getLocation());
-    const auto right = editor_.offset(subscript.getRBracketLoc());
+  /// Where "[" and "]" of an element stand, or "+" and what is behind its index.
+  struct Edges {
+    unsigned left = 0, right = 0;
+    bool brackets = true;
+  };
+  std::optional<Edges> edges_of(const Subscript& subscript) const {
     const std::string& text = editor_.text();
-    const std::string named = name->getDecl()->getName().str();
-    if (!begin || !right || text.compare(*begin, named.size(), named) != 0) return std::nullopt;
-    const size_t left = text.find_first_not_of(" \t\n", *begin + named.size());
-    if (left >= *right || text[left] != '[' || text[*right] != ']') return std::nullopt;
-    return std::pair(static_cast<unsigned>(left), *right);
+    const std::string name = subscript.name->getDecl()->getName().str();
+    const auto begin = editor_.offset(subscript.name->getLocation());
+    const auto right = editor_.offset(
+        subscript.brackets ? subscript.closing
+                           : clang::Lexer::getLocForEndOfToken(subscript.index->getEndLoc(), 0,
+                                                               context_.getSourceManager(),
+                                                               context_.getLangOpts()));
+    if (!begin || !right || text.compare(*begin, name.size(), name) != 0) return std::nullopt;
+    const size_t left = text.find_first_not_of(" \t\n", *begin + name.size());
+    if (left >= *right || text[left] != (subscript.brackets ? '[' : '+')) return std::nullopt;
+    if (subscript.brackets && text[*right] != ']') return std::nullopt;
+    return Edges{static_cast<unsigned>(left), *right, subscript.brackets};
   }
 
   static bool may_shift(const clang::ParmVarDecl& parameter) {

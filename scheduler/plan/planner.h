@@ -122,6 +122,11 @@ struct KernelPlan {
     return panel_of(argument.columns, 0, panels_move_with_slices() ? slices : panels.block,
                     argument.size);
   }
+  /// Whether there can be panels for so many slices.
+  bool panels_for(uint64_t slices) const {
+    return std::all_of(panels.arguments.begin(), panels.arguments.end(),
+                       [&](const auto& one) { return largest_panel(one, slices).has_value(); });
+  }
   /// Whether that device has panels.
   bool has_panels(uint32_t device) const;
   /// Split: the fewest slices of another's share that a device takes over. More than one where the

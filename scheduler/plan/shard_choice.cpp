@@ -66,8 +66,9 @@ bool ShardChoice::fits(size_t participant, const BufferRanges& ranges, uint64_t 
 
 uint64_t ShardChoice::most_that_fit(size_t participant, const SliceRange& slices, uint64_t most,
                                     bool downwards, uint64_t more) const {
-  return most_of(slices, most, downwards,
-                 [&](const SliceRange& some) { return fits(participant, touched(some), more); });
+  return most_of(slices, most, downwards, [&](const SliceRange& some) {
+    return plan_.panels_for(some.count) && fits(participant, touched(some), more);
+  });
 }
 
 bool ShardChoice::shrink_shares() {

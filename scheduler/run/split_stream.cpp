@@ -63,7 +63,8 @@ std::optional<SplitRun::Range> SplitRun::into_window(size_t participant, Seat& s
 
 uint64_t SplitRun::most_held(size_t participant, const Range& range, bool downwards) const {
   const auto held = [&](const Range& some) {
-    return holds(window_ranges(participant, some), backend(participant));
+    return plan_.panels_for(some.count) &&
+           holds(window_ranges(participant, some), backend(participant));
   };
   if (held(range)) return range.count;
   return most_of(range, range.count - 1, downwards, held);
@@ -73,8 +74,14 @@ void SplitRun::shorten(size_t participant, Range& range, uint64_t count, bool do
   if (count == range.count) return;
   const Range all = range;
   range = part_of(all, count, downwards);
+  const Range rest = part_of(all, all.count - count, !downwards);
   MutexLock lock(mutex_);
-  pending_[participant] = part_of(all, all.count - count, !downwards);
+  Range& pending = pending_[participant];
+  if (pending.count > 0) {  // shortened before, so that it lies beside that
+    pending = {std::min(pending.first, rest.first), pending.count + rest.count};
+    return;
+  }
+  pending = rest;
   ++starting_;
   ++taking_[participant];
 }
@@ -83,6 +90,9 @@ Status SplitRun::move_window(size_t participant, Seat& seat, Range& range, bool 
   const TransferCause cause("the device has another part of the buffer", number(),
                             kernel_name(work_));
   DeviceMemory& memory = parts_.backends.memory(seat.backend);
+  if (!plan_.panels_for(range.count)) {
+    shorten(participant, range, plan_.windows[participant], downwards);
+  }
   for (uint64_t most = plan_.windows[participant];;) {
     const Range window = window_around(range, most, downwards, slices_);
     const auto wanted = window_ranges(participant, window);

@@ -17,6 +17,7 @@ std::vector<Site> kinds_sites(const Offer& offer, bool local_given) {
   if (offer.generic && local_given) sites.push_back(add_generic);
   if (offer.constants) sites.push_back(add_variables);
   if (offer.shared_memory) sites.push_back(add_followed);
+  if (offer.columns) sites.push_back(add_columns);
   return sites;
 }
 

@@ -31,8 +31,8 @@ constexpr const char* kHelp = R"(usage: tutti-kernel-fuzz [OPTION…] [FILE…]
   --apart-gpus        they say that they are GPUs: only Tutti takes their memory for apart
   --apart-half        every second vendor's do
   --kinds LIST        "all", or some of exchange-loops, float-atomics, explicit-atomics, sub-groups,
-                      collectives, generic, variables, shared-memory: further features, where both
-                      devices offer them
+                      collectives, generic, variables, shared-memory, columns: further features,
+                      where both devices offer them
   --options TEXT      for clBuildProgram
   --keep FOLDER       failing kernels are written there, smallest form; vendors' faults are not
   --no-shrink         as they are

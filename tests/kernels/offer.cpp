@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kKinds[] = {"exchange-loops", "float-atomics", "explicit-atomics",
                                   "sub-groups",     "collectives",   "generic",
-                                  "variables",      "shared-memory"};
+                                  "variables",      "shared-memory", "columns"};
 
 }  // namespace
 
@@ -61,6 +61,7 @@ Offer offer_of(const Device& native, const Device& tutti, const std::vector<std:
   offer.generic = asked("generic") && feature("generic_address_space");
   offer.constants = asked("variables");
   offer.variables = offer.constants && feature("program_scope_global_variables");
+  offer.columns = asked("columns");
   offer.shared_memory = asked("shared-memory") && native.shared_memory() && tutti.shared_memory();
   return offer;
 }

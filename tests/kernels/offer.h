@@ -26,11 +26,12 @@ struct Offer {
   bool generic = false;
   bool constants = false, variables = false;  // of the program's scope: constant; also mutable
   bool shared_memory = false;
+  bool columns = false;
 
   bool float_atomics() const { return float_add || float_min_max || double_add || double_min_max; }
   bool any() const {
     return exchange_loops || float_atomics() || explicit_atomics || sub_groups || collectives ||
-           generic || constants || shared_memory;
+           generic || constants || shared_memory || columns;
   }
 };
 

@@ -33,6 +33,8 @@ void add_generic(Builder& b);
 void add_variables(Builder& b);
 /// Pointers that the kernel finds in shared virtual memory.
 void add_followed(Builder& b);
+/// Columns of tables.
+void add_columns(Builder& b);
 
 /// An element's index of its own for each work-item, and what it stores there.
 void store_own(Builder& b, const std::string& value);

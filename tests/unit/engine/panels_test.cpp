@@ -12,8 +12,10 @@ namespace tutti::testing {
 namespace {
 using namespace scheduler;
 
-// C = A · B, in bytes, modulo 256. Sizes divide by nothing.
-constexpr uint32_t kRows = 50, kColumns = 701, kInner = 31;
+// C = A · B, in bytes, modulo 256. Sizes divide by nothing, but where a test says so.
+constexpr uint32_t kRows = 50, kInner = 31;
+constexpr uint32_t kUsualColumns = 701;
+uint32_t columns = kUsualColumns;
 constexpr uint64_t kGroupRows = 2, kGroupColumns = 8;
 constexpr uint32_t kPanelsOf = 3;
 
@@ -44,11 +46,11 @@ KernelSummary summary_of_product() {
   const auto column = add(ExprKind::kGlobalId, 0, 0, {}), row = add(ExprKind::kGlobalId, 1, 0, {});
   const auto inner = add(ExprKind::kLoop, 0, 0, {});
   summary.loops.push_back({number(kInner - 1), true});
-  const std::vector<Guard> guards{{Compare::kULt, column, number(kColumns)},
+  const std::vector<Guard> guards{{Compare::kULt, column, number(columns)},
                                   {Compare::kULt, row, number(kRows)}};
   for (const auto& [argument, offset] :
-       {std::pair{0u, at(row, kInner, inner)}, std::pair{1u, at(inner, kColumns, column)},
-        std::pair{2u, at(row, kColumns, column)}}) {
+       {std::pair{0u, at(row, kInner, inner)}, std::pair{1u, at(inner, columns, column)},
+        std::pair{2u, at(row, columns, column)}}) {
     Access access;
     access.kind = argument == 2 ? AccessKind::kStore : AccessKind::kLoad;
     access.argument = argument;
@@ -65,13 +67,13 @@ KernelSummary summary_of_product() {
 template <typename At>
 void multiply(const FakeItem& item, const At& at) {
   const uint64_t column = item.global_id[0], row = item.global_id[1];
-  if (column >= kColumns || row >= kRows) return;
+  if (column >= columns || row >= kRows) return;
   uint8_t sum = 0;
   for (uint64_t k = 0; k < kInner; ++k) {
     sum = static_cast<uint8_t>(sum + std::to_integer<uint8_t>(*at(0, row * kInner + k)) *
-                                         std::to_integer<uint8_t>(*at(1, k * kColumns + column)));
+                                         std::to_integer<uint8_t>(*at(1, k * columns + column)));
   }
-  *at(2, row * kColumns + column) = std::byte{sum};
+  *at(2, row * columns + column) = std::byte{sum};
 }
 
 /// Where the panel variant finds a byte of what the argument shows.
@@ -116,16 +118,20 @@ class ProductKernel : public FakeKernel {
 class EnginePanels : public EngineTest {
  protected:
   static constexpr uint64_t kMemory = 12000;  // bytes; b alone has 21731, c 35050
-  EnginePanels() { shard_unit = 64; }
+  EnginePanels() {
+    shard_unit = 64;
+    columns = kUsualColumns;
+  }
 
-  void start_small(const FakeKinds& devices) {
+  void start_small(const FakeKinds& devices) { start_with(devices, SplitMode::kAuto, kMemory); }
+  void start_with(const FakeKinds& devices, SplitMode split, uint64_t memory) {
     stream = nullptr;
     a = b = nullptr;
-    start(devices, SplitMode::kAuto, kMemory);
-    for (FakeBackend* fake : fakes) fake->memory_left = kMemory;
+    start(devices, split, memory);
+    for (FakeBackend* fake : fakes) fake->memory_left = static_cast<int64_t>(memory);
     stream = engine->create_stream({});
     a = random_bytes(kRows * kInner);
-    b = random_bytes(kInner * kColumns);
+    b = random_bytes(kInner * columns);
     kernel = std::make_shared<ProductKernel>(set->count());
   }
   Ref<LogicalBuffer> random_bytes(uint64_t size) {
@@ -136,7 +142,7 @@ class EnginePanels : public EngineTest {
     return *engine->create_buffer(options, bytes.data());
   }
   KernelWork product(const Ref<LogicalBuffer>& left, const Ref<LogicalBuffer>& right,
-                     const Ref<LogicalBuffer>& out) {
+                     const Ref<LogicalBuffer>& out, uint32_t rows = kRows) {
     for (FakeBackend* fake : fakes) fake->measured_ns = 5'000'000;
     auto arguments = std::make_shared<ArgumentSet>(3);
     size_t at = 0;
@@ -148,7 +154,7 @@ class EnginePanels : public EngineTest {
     work.kernel = kernel;
     work.arguments = arguments;
     work.shape.dims = 2;
-    work.shape.global = {round_up(kColumns, kGroupColumns), round_up(kRows, kGroupRows), 1};
+    work.shape.global = {round_up(columns, kGroupColumns), round_up(rows, kGroupRows), 1};
     work.shape.local = {kGroupColumns, kGroupRows, 1};
     work.local_given = true;
     for (uint32_t device = 0; device < set->count(); ++device) {
@@ -158,8 +164,8 @@ class EnginePanels : public EngineTest {
     }
     return work;
   }
-  cl_int run(const Ref<LogicalBuffer>& out) {
-    const auto command = enqueue(*stream, product(a, b, out));
+  cl_int run(const Ref<LogicalBuffer>& out, uint32_t rows = kRows) {
+    const auto command = enqueue(*stream, product(a, b, out, rows));
     if (!command) return command.error().code;
     static_cast<void>(engine->finish(*stream));
     return (*command)->status();
@@ -171,15 +177,15 @@ class EnginePanels : public EngineTest {
   }
   std::vector<std::byte> expected() {
     const auto left = bytes_of(a), right = bytes_of(b);
-    std::vector<std::byte> out(kRows * kColumns);
+    std::vector<std::byte> out(kRows * columns);
     for (size_t i = 0; i < kRows; ++i) {
-      for (size_t j = 0; j < kColumns; ++j) {
+      for (size_t j = 0; j < columns; ++j) {
         uint8_t sum = 0;
         for (size_t k = 0; k < kInner; ++k) {
           sum = static_cast<uint8_t>(sum + std::to_integer<uint8_t>(left[i * kInner + k]) *
-                                               std::to_integer<uint8_t>(right[k * kColumns + j]));
+                                               std::to_integer<uint8_t>(right[k * columns + j]));
         }
-        out[i * kColumns + j] = std::byte{sum};
+        out[i * columns + j] = std::byte{sum};
       }
     }
     return out;
@@ -195,10 +201,10 @@ TEST_F(EnginePanels, ProductsOfMatricesThatDevicesCannotHold) {
   for (const size_t devices : {size_t{1}, size_t{2}, size_t{4}}) {
     start_small(FakeKinds(devices, kOwnMemory));
     for (int i = 0; i < 3; ++i) {
-      const auto c = random_bytes(kRows * kColumns);
+      const auto c = random_bytes(kRows * columns);
       ASSERT_EQ(run(c), CL_COMPLETE);
       EXPECT_EQ(bytes_of(c), expected());
-      b = random_bytes(kInner * kColumns);
+      b = random_bytes(kInner * columns);
     }
     for (size_t i = 0; i < devices; ++i) {
       EXPECT_LE(set->memory(static_cast<uint32_t>(i)).peak(), kMemory);
@@ -207,9 +213,26 @@ TEST_F(EnginePanels, ProductsOfMatricesThatDevicesCannotHold) {
   }
 }
 
+// One group of rows: it is divided by columns, and each package brings a panel for its own.
+TEST_F(EnginePanels, PackagesForWhichThereAreNoPanelsBecomeSmaller) {
+  shards = ShardMode::kStream;
+  columns = 384;  // of which panels have one group: their rows are 128 bytes
+  for (const size_t devices : {size_t{1}, size_t{2}, size_t{3}}) {
+    start_with(FakeKinds(devices, kOwnMemory), SplitMode::kForce, 1 << 20);
+    const auto all = expected();
+    for (int i = 0; i < 30; ++i) {
+      const auto c = random_bytes(kRows * columns);
+      ASSERT_EQ(run(c, kGroupRows), CL_COMPLETE);
+      const auto found = bytes_of(c);
+      for (size_t at = 0; at < size_t{kGroupRows} * columns; ++at)
+        ASSERT_EQ(found[at], all[at]) << at;
+    }
+  }
+}
+
 TEST_F(EnginePanels, BesideADeviceThatHasAll) {
   start_small({kSharesHost, kOwnMemory});
-  const auto c = random_bytes(kRows * kColumns);
+  const auto c = random_bytes(kRows * columns);
   ASSERT_EQ(run(c), CL_COMPLETE);
   EXPECT_EQ(bytes_of(c), expected());
 }
@@ -221,7 +244,7 @@ TEST_F(EnginePanels, WhatWasThereIsNotTakenForTheBuffers) {
   ASSERT_TRUE(b->make_valid(b->place_on(0), 0, 8192));
   b->set_exclusive(b->place_on(0), 0, 8192);
   const auto before = bytes_of(b);
-  const auto c = random_bytes(kRows * kColumns);
+  const auto c = random_bytes(kRows * columns);
   ASSERT_EQ(run(c), CL_COMPLETE);
   EXPECT_EQ(bytes_of(b), before);
   EXPECT_EQ(bytes_of(c), expected());
@@ -231,7 +254,7 @@ TEST_F(EnginePanels, WhatWasThereIsNotTakenForTheBuffers) {
 TEST_F(EnginePanels, ALaunchWithoutTheirVariantIsRefused) {
   start_small({kOwnMemory});
   kernel->without_panels = 1;
-  EXPECT_EQ(run(random_bytes(kRows * kColumns)), CL_MEM_OBJECT_ALLOCATION_FAILURE);
+  EXPECT_EQ(run(random_bytes(kRows * columns)), CL_MEM_OBJECT_ALLOCATION_FAILURE);
   // What is written, or shown by two arguments, has none.
   kernel->without_panels = 0;
   const auto refused = enqueue(*stream, product(a, b, b));
@@ -241,7 +264,7 @@ TEST_F(EnginePanels, ALaunchWithoutTheirVariantIsRefused) {
 
 TEST_F(EnginePanels, WhereADeviceFailsAnotherOneGoesOn) {
   start_small({kOwnMemory, kOwnMemory});
-  const auto c = random_bytes(kRows * kColumns);
+  const auto c = random_bytes(kRows * columns);
   const auto right = expected();
   fakes[0]->fate = [](FakeCall call) -> FakeFate {
     if (call != FakeCall::kLaunch) return {};
@@ -253,7 +276,7 @@ TEST_F(EnginePanels, WhereADeviceFailsAnotherOneGoesOn) {
 
 TEST_F(EnginePanels, AFailureOfAnyBlockIsThePackages) {
   start_small({kOwnMemory});
-  const auto c = random_bytes(kRows * kColumns);
+  const auto c = random_bytes(kRows * columns);
   std::atomic<int> launches{0};
   fakes[0]->fate = [&launches](FakeCall call) -> FakeFate {
     if (call != FakeCall::kLaunch || ++launches != 2) return {};

@@ -123,10 +123,10 @@ TEST(PanelVariant, SubscriptsOfArgumentsAreComputed) {
 
 TEST(PanelVariant, OtherUsesOfAnArgumentForbidThem) {
   for (const std::string use :
-       {"b[0] = *a;", "b[0] = *(a + 3);", "global int* p = a; b[0] = a[1] + p[2];",
-        "b[0] = a[1] + *(&a[2]);", "b[0] = a[1]; ++a;", "b[0] = a[1] + helper(a);",
-        "b[0] = a[1] + 2[a];", "b[0] = (a)[1];", "b[0] = vload2(0, a).x + a[1];",
-        "b[0] = atomic_inc(&a[1]);"}) {
+       {"b[0] = *a;", "b[0] = *(3 + a);", "b[0] = *(a + 3 + b[1]);", "b[0] = *(&*(a + 3));",
+        "b[0] = *(a - 3);", "global int* p = a; b[0] = a[1] + p[2];", "b[0] = a[1] + *(&a[2]);",
+        "b[0] = a[1]; ++a;", "b[0] = a[1] + helper(a);", "b[0] = a[1] + 2[a];", "b[0] = (a)[1];",
+        "b[0] = vload2(0, a).x + a[1];", "b[0] = atomic_inc(&a[1]);"}) {
     const CompileOutput output = with_panels(
         "int helper(global int* p) { return p[1]; }\n"
         "kernel void k(global int* a, global int* b) {" +
@@ -135,6 +135,20 @@ TEST(PanelVariant, OtherUsesOfAnArgumentForbidThem) {
     EXPECT_EQ(kernel_of(output).panel_arguments, 2u) << use;
     text_of(output);
   }
+}
+
+TEST(PanelVariant, SoAreSumsWithThem) {
+  const CompileOutput output = with_panels(
+      "kernel void k(global int* a, global int* b) {\n"
+      "  *(a + *(b + (1 + get_group_id(0)))) = (*( a\n + b [2]));\n"
+      "}\n");
+  const std::string text = text_of(output);
+  EXPECT_NE(text.find("*(b +__tutti_at((ulong)( (1 + __tutti_get_group_id(0, __tutti_nd)))*"
+                      "sizeof(b[0]),__tutti_sh.s1,__tutti_pa.s3,__tutti_pa.s4,__tutti_pa.s5)/"
+                      "sizeof(b[0]))"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(kernel_of(output).panel_arguments, 3u);
 }
 
 TEST(PanelVariant, PartsOfElementsAreTheirs) {
