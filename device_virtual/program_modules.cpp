@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <utility>
 
@@ -37,6 +38,15 @@ constexpr double kClearlyFaster = 1.1;
 // A device that is lost in so many builds of a program, each time anew, is lost by it: its compiler
 // crashes, or hangs.
 constexpr uint32_t kLostByBuilding = 3;
+
+/// Of each kernel variant a T, made of the number of backends.
+template <typename T>
+std::array<T, scheduler::kKernelVariants> by_variant(size_t backends) {
+  const auto make = [backends]<size_t... i>(std::index_sequence<i...>) {
+    return std::array<T, sizeof...(i)>{((void)i, T(backends))...};
+  };
+  return make(std::make_index_sequence<scheduler::kKernelVariants>());
+}
 
 bool shifts(KernelVariant variant) {
   return variant == KernelVariant::kShards || variant == KernelVariant::kPanels;
@@ -86,14 +96,8 @@ ProgramModules::ProgramModules(scheduler::BackendSet& backends, ProgramTexts tex
       texts_(std::move(texts)),
       wanted_(wanted),
       renewals_(std::bit_width(wanted)),
-      modules_{MadeOnce<backends::Module>(std::bit_width(wanted)),
-               MadeOnce<backends::Module>(std::bit_width(wanted)),
-               MadeOnce<backends::Module>(std::bit_width(wanted)),
-               MadeOnce<backends::Module>(std::bit_width(wanted))},
-      lost_{std::vector<LostBuilds>(std::bit_width(wanted)),
-            std::vector<LostBuilds>(std::bit_width(wanted)),
-            std::vector<LostBuilds>(std::bit_width(wanted)),
-            std::vector<LostBuilds>(std::bit_width(wanted))},
+      modules_(by_variant<MadeOnce<backends::Module>>(std::bit_width(wanted))),
+      lost_(by_variant<std::vector<LostBuilds>>(std::bit_width(wanted))),
       reduced_(std::bit_width(wanted)) {
   for (const ProgramTexts::Unit& unit : texts_.units) {
     key_ = XXH3_64bits_withSeed(unit.text.data(), unit.text.size(), key_);

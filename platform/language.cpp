@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "backends/opencl/vendor_functions.h"
 #include "platform/platform_object.h"
 
 namespace tutti::platform {
@@ -140,9 +141,7 @@ uint32_t language_version(const DeviceFacts& device) {
 void take_language(Capabilities& caps, const DeviceFacts& primary) {
   caps.opencl_c = highest_language(primary);
   // OpenCL 3.1 is more than its language.
-  uint32_t major = 0, minor = 0;
-  std::sscanf(primary.traits.device_version.c_str(), "OpenCL %u.%u", &major, &minor);
-  const bool of_31 = major * 100 + minor * 10 >= 310;
+  const bool of_31 = backends::version_of(primary.traits.device_version) >= 31;
   caps.version = of_31 ? caps.opencl_c : std::min(caps.opencl_c, 300u);
   for (const std::string& name : primary.traits.features) {
     if (contains(kExtensions, name)) caps.language_extensions.push_back(name);

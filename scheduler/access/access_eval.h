@@ -31,6 +31,8 @@ struct LaunchShape {
   // not count it: such launches run whole.
   std::array<uint64_t, 3> local{1, 1, 1};
   uint64_t groups(uint32_t d) const { return global[d] / local[d]; }
+  /// The greatest offset at which a package may begin, and more.
+  uint64_t last_offset(uint32_t d) const { return offset[d] + global[d] - 1; }
   bool smaller_groups() const {
     return global[0] % local[0] != 0 || global[1] % local[1] != 0 || global[2] % local[2] != 0;
   }

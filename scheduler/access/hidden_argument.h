@@ -4,10 +4,9 @@
 // puts into the kernel. A plain value.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
-#include <span>
+
+#include "scheduler/access/ulong16_argument.h"
 
 namespace tutti::scheduler {
 
@@ -16,10 +15,8 @@ namespace tutti::scheduler {
 /// s[6..8]  global size of the whole launch
 /// s[9..11] the application's global offset
 /// s[12]    work dimensions; the rest is zero.
-class HiddenArgument {
+class HiddenArgument : public Ulong16Argument {
  public:
-  static constexpr size_t kBytes = 128;
-
   void set_launch(uint32_t dimension, uint64_t groups, uint64_t global, uint64_t offset) {
     s_[3 + dimension] = groups;
     s_[6 + dimension] = global;
@@ -27,11 +24,6 @@ class HiddenArgument {
   }
   void set_dimensions(uint32_t dims) { s_[12] = dims; }
   void set_first_group(uint32_t dimension, uint64_t group) { s_[dimension] = group; }
-  std::span<const std::byte> bytes() const { return std::as_bytes(std::span(s_)); }
-
- private:
-  alignas(16) std::array<uint64_t, 16> s_{};
 };
-static_assert(sizeof(std::array<uint64_t, 16>) == HiddenArgument::kBytes);
 
 }  // namespace tutti::scheduler

@@ -4,21 +4,20 @@
 // read by the code that kernel_compiler's rewriter puts into the kernel. A plain value.
 #pragma once
 
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+
+#include "scheduler/access/ulong16_argument.h"
 
 namespace tutti::scheduler {
 
 /// Of the n-th argument that may be one: s[3n] the distance of rows in what the argument shows,
 /// s[3n + 1] in the panel, in bytes, s[3n + 2] 2^64 / s[3n], rounded up; all 0: it is none. What
 /// lies before its first row is the shard argument's.
-class PanelArgument {
+class PanelArgument : public Ulong16Argument {
  public:
   static constexpr size_t kArguments = 5;
-  static constexpr size_t kBytes = 128;
 
   /// `may`: KernelSummary::panel_arguments.
   explicit PanelArgument(uint32_t may = 0) : may_(may) {}
@@ -33,12 +32,9 @@ class PanelArgument {
     s_[3 * n + 2] = UINT64_MAX / pitch + 1;
     return true;
   }
-  std::span<const std::byte> bytes() const { return std::as_bytes(std::span(s_)); }
 
  private:
-  alignas(16) std::array<uint64_t, 16> s_{};
   uint32_t may_ = 0;
 };
-static_assert(sizeof(std::array<uint64_t, 16>) == PanelArgument::kBytes);
 
 }  // namespace tutti::scheduler

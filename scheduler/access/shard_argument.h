@@ -5,19 +5,18 @@
 // kernel_compiler's rewriter puts into the kernel. A plain value.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+
+#include "scheduler/access/ulong16_argument.h"
 
 namespace tutti::scheduler {
 
 /// s[i]: of argument i. Later arguments are not shifted, nor those that the variant leaves as they
 /// are.
-class ShardArgument {
+class ShardArgument : public Ulong16Argument {
  public:
   static constexpr size_t kArguments = 16;
-  static constexpr size_t kBytes = 128;
 
   /// `shifted`: KernelSummary::shard_arguments.
   explicit ShardArgument(uint32_t shifted = 0) : shifted_(shifted) {}
@@ -28,12 +27,10 @@ class ShardArgument {
     s_[argument] = before;
     return true;
   }
-  std::span<const std::byte> bytes() const { return std::as_bytes(std::span(s_)); }
 
  private:
-  alignas(16) std::array<uint64_t, kArguments> s_{};
   uint32_t shifted_ = 0;
 };
-static_assert(sizeof(std::array<uint64_t, ShardArgument::kArguments>) == ShardArgument::kBytes);
+static_assert(ShardArgument::kArguments * sizeof(uint64_t) == ShardArgument::kBytes);
 
 }  // namespace tutti::scheduler

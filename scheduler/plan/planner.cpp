@@ -440,7 +440,7 @@ Result<KernelPlan> Planner::plan_on(const KernelWork& work, BackendMask allowed,
     return whole(KernelPlan::Why::kFewGroups);
   }
   const uint32_t dimension = access->verdict().dimension;
-  const uint64_t last_offset = plan.shape.offset[dimension] + plan.shape.global[dimension] - 1;
+  const uint64_t last_offset = plan.shape.last_offset(dimension);
   if (std::any_of(plan.participants.begin(), plan.participants.end(),
                   [&](uint32_t i) { return last_offset > backends_.traits(i).max_offset; })) {
     return whole(KernelPlan::Why::kFarOffsets);

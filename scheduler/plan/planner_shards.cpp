@@ -69,8 +69,7 @@ void Planner::add_small(const KernelWork& work, std::span<const uint32_t> small,
       plan.objective != Objective::kTime) {
     return;
   }
-  const uint32_t dimension = access.verdict().dimension;
-  const uint64_t last_offset = plan.shape.offset[dimension] + plan.shape.global[dimension] - 1;
+  const uint64_t last_offset = plan.shape.last_offset(access.verdict().dimension);
   for (const uint32_t i : small) {
     if (last_offset <= backends_.traits(i).max_offset) plan.participants.push_back(i);
   }

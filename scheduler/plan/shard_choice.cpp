@@ -195,7 +195,7 @@ Panels ShardChoice::possible_panels() const {
     }
   }
   for (const uint32_t d : {along, uint32_t{0}, uint32_t{1}, uint32_t{2}}) {
-    const uint64_t last = plan_.shape.offset[d] + plan_.shape.global[d] - 1;
+    const uint64_t last = plan_.shape.last_offset(d);
     bool possible = plan_.shape.groups(d) > 1;
     for (size_t i = 0; i < sharded_.size(); ++i) {
       possible &= !sharded_[i] || last <= backends_.traits(plan_.participants[i]).max_offset;

@@ -13,8 +13,6 @@
 namespace tutti::api_tests {
 namespace {
 
-using KernelPrintf = QueueTest;
-
 /// Standard output goes to a file while this lives.
 class CapturedOutput {
  public:
@@ -40,6 +38,20 @@ class CapturedOutput {
   int kept_ = -1;
 };
 
+class KernelPrintf : public QueueTest {
+ protected:
+  /// Standard output of a launch, when it has ended.
+  std::string printed(const Kernel& kernel, size_t global, size_t local) const {
+    CapturedOutput captured;
+    const cl_int launched = launch(kernel, global, local);
+    const cl_int finished = clFinish(queue_);
+    std::string text = captured.end();
+    EXPECT_SUCCESS(launched);
+    EXPECT_SUCCESS(finished);
+    return text;
+  }
+};
+
 TEST_F(KernelPrintf, GoesToStandardOutput) {
   const Program program = build(
       "kernel void speak(global int* out) {\n"
@@ -50,12 +62,7 @@ TEST_F(KernelPrintf, GoesToStandardOutput) {
   const Kernel speak = make_kernel(program, "speak");
   const Buffer out = make_buffer(256 * sizeof(cl_int));
   set_args(speak, out);
-  CapturedOutput captured;
-  const cl_int launched = launch(speak, 256, 64);
-  const cl_int finished = clFinish(queue_);
-  const std::string text = captured.end();
-  ASSERT_SUCCESS(launched);
-  ASSERT_SUCCESS(finished);
+  const std::string text = printed(speak, 256, 64);
   for (int group = 0; group < 4; ++group) {
     const std::string line = "<group " + std::to_string(group) + " of 4>";
     const size_t at = text.find(line);
@@ -75,13 +82,7 @@ TEST_F(KernelPrintf, ShowsSizesAndDifferences) {
   const Kernel speak = make_kernel(program, "speak");
   const Buffer out = make_buffer_of(std::vector<cl_int>{1});
   set_args(speak, out);
-  CapturedOutput captured;
-  const cl_int launched = launch(speak, 1, 1);
-  const cl_int finished = clFinish(queue_);
-  const std::string text = captured.end();
-  ASSERT_SUCCESS(launched);
-  ASSERT_SUCCESS(finished);
-  EXPECT_EQ(text, "<8589934592 200000000 -8589934592>\n");
+  EXPECT_EQ(printed(speak, 1, 1), "<8589934592 200000000 -8589934592>\n");
 }
 
 }  // namespace

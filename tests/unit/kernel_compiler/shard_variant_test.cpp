@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shard variant as text, and of which kernels there is one. (That it computes the right things
 // is shown by random kernels with TUTTI_SHARDS=always.)
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "test_support.h"
 
 namespace tutti::kernel_compiler {
 namespace {
+
+using ::testing::HasSubstr;
 
 CompileOutput sharded(const std::string& source, const std::string& options = {},
                       bool panels = false) {
@@ -31,12 +34,11 @@ TEST(ShardVariant, PointersAreShiftedAtTheBeginOfTheKernel) {
       "  a[get_global_id(0)] = b[get_global_id(0)] + x;\n"
       "}\n");
   const std::string text = text_of(output);
-  EXPECT_NE(text.find("kernel void k(global float* a, float x, const global volatile int* restrict "
+  EXPECT_THAT(
+      text, HasSubstr("kernel void k(global float* a, float x, const global volatile int* restrict "
                       "b, ulong16 __tutti_sh) {a=(__global void*)((size_t)a-(size_t)__tutti_sh.s0);"
                       "b=(__global void*)((size_t)b-(size_t)__tutti_sh.s2);\n"
-                      "  a[get_global_id(0)] = b[get_global_id(0)] + x;\n"),
-            std::string::npos)
-      << text;
+                      "  a[get_global_id(0)] = b[get_global_id(0)] + x;\n"));
   EXPECT_EQ(kernel_of(output).shard_arguments, 5u);
   EXPECT_FALSE(kernel_of(output).needs_rewrite);
 }
@@ -47,11 +49,11 @@ TEST(ShardVariant, TheOtherHiddenArgumentComesBefore) {
       "kernel void k(global int* o) { put(o); }\n"
       "kernel void plain(int n) {}\n");
   const std::string text = text_of(output);
-  EXPECT_NE(text.find("kernel void k(global int* o, ulong16 __tutti_nd, ulong16 __tutti_sh) {"
-                      "o=(__global void*)((size_t)o-(size_t)__tutti_sh.s0); put(o, __tutti_nd); }"),
-            std::string::npos)
-      << text;
-  EXPECT_NE(text.find("kernel void plain(int n) {}"), std::string::npos);
+  EXPECT_THAT(
+      text,
+      HasSubstr("kernel void k(global int* o, ulong16 __tutti_nd, ulong16 __tutti_sh) {"
+                "o=(__global void*)((size_t)o-(size_t)__tutti_sh.s0); put(o, __tutti_nd); }"));
+  EXPECT_THAT(text, HasSubstr("kernel void plain(int n) {}"));
   EXPECT_EQ(kernel_of(output, "k").shard_arguments, 1u);
   EXPECT_TRUE(kernel_of(output, "k").needs_rewrite);
   EXPECT_EQ(kernel_of(output, "plain").shard_arguments, 0u);
@@ -101,22 +103,16 @@ TEST(PanelVariant, SubscriptsOfArgumentsAreComputed) {
       "  *c = a[n * 3 + 1] + a [(int)a[get_local_id(0)]] + b[n].x;\n"
       "}\n");
   const std::string text = text_of(output);
-  EXPECT_NE(text.find("size_t __tutti_at(ulong at,ulong before,ulong pitch,ulong width,ulong "
-                      "inverse)"),
-            std::string::npos)
-      << text;
-  EXPECT_NE(text.find("global float* c, ulong16 __tutti_sh, ulong16 __tutti_pa) {"
-                      "c=(__global void*)((size_t)c-(size_t)__tutti_sh.s3);\n"),
-            std::string::npos)
-      << text;
-  EXPECT_NE(text.find("a[__tutti_at((ulong)(n * 3 + 1)*sizeof(a[0]),__tutti_sh.s0,__tutti_pa.s0,"
-                      "__tutti_pa.s1,__tutti_pa.s2)/sizeof(a[0])]"),
-            std::string::npos)
-      << text;
-  EXPECT_NE(text.find("b[__tutti_at((ulong)(n)*sizeof(b[0]),__tutti_sh.s2,__tutti_pa.s3,"
-                      "__tutti_pa.s4,__tutti_pa.s5)/sizeof(b[0])].x"),
-            std::string::npos)
-      << text;
+  EXPECT_THAT(text,
+              HasSubstr("size_t __tutti_at(ulong at,ulong before,ulong pitch,ulong width,ulong "
+                        "inverse)"));
+  EXPECT_THAT(text, HasSubstr("global float* c, ulong16 __tutti_sh, ulong16 __tutti_pa) {"
+                              "c=(__global void*)((size_t)c-(size_t)__tutti_sh.s3);\n"));
+  EXPECT_THAT(text,
+              HasSubstr("a[__tutti_at((ulong)(n * 3 + 1)*sizeof(a[0]),__tutti_sh.s0,__tutti_pa.s0,"
+                        "__tutti_pa.s1,__tutti_pa.s2)/sizeof(a[0])]"));
+  EXPECT_THAT(text, HasSubstr("b[__tutti_at((ulong)(n)*sizeof(b[0]),__tutti_sh.s2,__tutti_pa.s3,"
+                              "__tutti_pa.s4,__tutti_pa.s5)/sizeof(b[0])].x"));
   EXPECT_EQ(kernel_of(output).shard_arguments, 13u);
   EXPECT_EQ(kernel_of(output).panel_arguments, 5u);
 }
@@ -143,11 +139,10 @@ TEST(PanelVariant, SoAreSumsWithThem) {
       "  *(a + *(b + (1 + get_group_id(0)))) = (*( a\n + b [2]));\n"
       "}\n");
   const std::string text = text_of(output);
-  EXPECT_NE(text.find("*(b +__tutti_at((ulong)( (1 + __tutti_get_group_id(0, __tutti_nd)))*"
-                      "sizeof(b[0]),__tutti_sh.s1,__tutti_pa.s3,__tutti_pa.s4,__tutti_pa.s5)/"
-                      "sizeof(b[0]))"),
-            std::string::npos)
-      << text;
+  EXPECT_THAT(text,
+              HasSubstr("*(b +__tutti_at((ulong)( (1 + __tutti_get_group_id(0, __tutti_nd)))*"
+                        "sizeof(b[0]),__tutti_sh.s1,__tutti_pa.s3,__tutti_pa.s4,__tutti_pa.s5)/"
+                        "sizeof(b[0]))"));
   EXPECT_EQ(kernel_of(output).panel_arguments, 3u);
 }
 
