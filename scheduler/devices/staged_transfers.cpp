@@ -33,7 +33,8 @@ struct StagedTransfers::Transfer {
   backends::Queue& queue;
   backends::Memory& memory;
   uint64_t offset, size;
-  std::byte* host;  // of a write, only read
+  std::byte* host;             // of a write, only read
+  const Pack* pack = nullptr;  // not null: in place of that
 
   Transfer part(uint64_t begin, uint64_t end) const {
     return {backend, write, queue, memory, offset + begin, end - begin, host + begin};
@@ -79,6 +80,16 @@ Status StagedTransfers::read_rows(uint32_t backend, backends::Queue& queue, back
   return run({backend, false, queue, from, rows.offset, rows.length, host});
 }
 
+Status StagedTransfers::write_packed(uint32_t backend, backends::Queue& queue, backends::Memory& to,
+                                     uint64_t offset, uint64_t size, const Pack& pack) {
+  if (size == 0) return {};
+  TUTTI_TRY(staged({backend, true, queue, to, offset, size, nullptr, &pack}));
+  if (backends_.traits(backend).pins_host_memory) {
+    devices_[backend].bytes[0].fetch_add(size, std::memory_order_relaxed);
+  }
+  return {};
+}
+
 backends::Traffic StagedTransfers::staged(uint32_t backend) const {
   const Device* const device = devices_.find(backend);
   if (!device) return {};
@@ -87,7 +98,7 @@ backends::Traffic StagedTransfers::staged(uint32_t backend) const {
 }
 
 Status StagedTransfers::direct(const Transfer& transfer) {
-  const auto& [backend, write, queue, memory, offset, size, host] = transfer;
+  const auto& [backend, write, queue, memory, offset, size, host, pack] = transfer;
   const backends::BufferRows rows{.offset = offset, .length = size};
   return write ? queue.write_rows(memory, rows, host) : queue.read_rows(memory, rows, host);
 }
@@ -146,7 +157,7 @@ void StagedTransfers::note_rate(const Transfer& transfer, Way way, uint64_t byte
 Status StagedTransfers::staged(const Transfer& transfer) {
   std::array<Stage, 2> stages{Stage(backends_, transfer.backend, kStageSize),
                               Stage(backends_, transfer.backend, kStageSize)};
-  if (!stages[0].pinned() || !stages[1].pinned()) {
+  if (!transfer.pack && (!stages[0].pinned() || !stages[1].pinned())) {
     return fail(CL_OUT_OF_RESOURCES, "no pinned memory to pass through");
   }
   const uint64_t threads = helpers_count_ + 1;
@@ -196,10 +207,14 @@ void StagedTransfers::copy_blocks(Job& job, std::array<Stage, 2>& stages, bool h
 
 Status StagedTransfers::begin_block(const Transfer& transfer, uint64_t at, uint64_t size,
                                     Stage& stage) {
-  std::byte* const memory = stage.pinned();
+  std::byte* const memory = stage.memory(size);
   const uint64_t there = transfer.offset + at;
   if (transfer.write) {
-    std::memcpy(memory, transfer.host + at, size);
+    if (transfer.pack) {
+      (*transfer.pack)(at, at + size, memory);
+    } else {
+      std::memcpy(memory, transfer.host + at, size);
+    }
     TUTTI_ASSIGN(auto sent, transfer.queue.write(transfer.memory, there, size, memory, {}));
     stage.sent(std::move(sent));
   } else {

@@ -3,13 +3,15 @@
 // driver copies such memory to and from blocks of its own, in one thread; where that is slower,
 // several threads do so through blocks of the pinned pool, while the device moves the blocks before
 // (docs/design/residency.md). Devices that pin no memory, pinned memory, images and rows that lie
-// apart go the driver's way. Thread-safe; no lock of it is held while a vendor is called.
+// apart go the driver's way; what is packed on its way always passes through blocks. Thread-safe;
+// no lock of it is held while a vendor is called.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -38,6 +40,12 @@ class StagedTransfers {
   Status read_rows(uint32_t backend, backends::Queue& queue, backends::Memory& from,
                    const backends::BufferRows& rows, void* to);
 
+  /// Puts bytes [from, to) of what is sent at `block`; by several threads at a time.
+  using Pack = std::function<void(uint64_t from, uint64_t to, std::byte* block)>;
+  /// Writes `size` bytes at `offset` that are packed block by block. Likewise.
+  Status write_packed(uint32_t backend, backends::Queue& queue, backends::Memory& to,
+                      uint64_t offset, uint64_t size, const Pack& pack);
+
   /// Bytes that have come to and from the device through pinned blocks.
   backends::Traffic staged(uint32_t backend) const;
 
@@ -51,7 +59,7 @@ class StagedTransfers {
   Status run(const Transfer& transfer);
   static Status direct(const Transfer& transfer);
   /// Through pinned blocks, all of it. CL_OUT_OF_RESOURCES, with nothing done, where there are
-  /// none.
+  /// none, but for what is packed, which passes through other memory then.
   Status staged(const Transfer& transfer);
   void note_rate(const Transfer& transfer, TransferChoice::Way way, uint64_t bytes, double seconds);
   /// Copies blocks until there are none left, or something has failed.

@@ -43,7 +43,7 @@ void PanelShape::pack(const std::byte* window, uint64_t from, uint64_t to, std::
 }
 
 std::optional<PanelShape> panel_of(const StridedAccesses& columns, uint64_t first, uint64_t count,
-                                   uint64_t size) {
+                                   uint64_t size, uint64_t copies) {
   if (columns.period <= 0 || count == 0 || size == 0) return std::nullopt;
   const ByteStrips strips = strips_of(columns, first, count, {0, size});
   const auto phase = static_cast<uint64_t>(strips.phase);
@@ -65,8 +65,8 @@ std::optional<PanelShape> panel_of(const StridedAccesses& columns, uint64_t firs
   shape.begin = static_cast<int64_t>(begin) - (wraps ? strips.period : 0);
   shape.rows = (size - 1) / shape.pitch + 2;
   // Kernels take a multiplication's upper half for a quotient, which is exact so.
-  const bool exact = size + shape.pitch < UINT64_MAX / shape.pitch;
-  return exact && shape.bytes() < size ? std::optional(shape) : std::nullopt;
+  const bool exact = copies * (size + 2 * shape.pitch) < UINT64_MAX / shape.pitch;
+  return exact && copies * shape.bytes() < size ? std::optional(shape) : std::nullopt;
 }
 
 const Panels::Argument* Panels::find(uint32_t argument) const {

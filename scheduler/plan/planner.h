@@ -120,7 +120,7 @@ struct KernelPlan {
   /// The panel of so many slices, or of a block; each panel of as many is as large.
   std::optional<PanelShape> largest_panel(const Panels::Argument& argument, uint64_t slices) const {
     return panel_of(argument.columns, 0, panels_move_with_slices() ? slices : panels.block,
-                    argument.size);
+                    argument.size, panels.copies);
   }
   /// Whether there can be panels for so many slices.
   bool panels_for(uint64_t slices) const {

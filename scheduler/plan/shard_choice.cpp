@@ -20,6 +20,8 @@ constexpr int kMostShrinks = 64;
 // Panels along another dimension take such a part of the memory at most: the larger windows are,
 // the more seldom they come.
 constexpr uint64_t kPanelPart = 4;
+// So many of each, so that one comes while the other one is computed with.
+constexpr uint64_t kPanelCopies = 2;
 // Windows of as many slices may touch so many units more of a buffer elsewhere in it.
 constexpr uint64_t kMoreUnits = 2;
 
@@ -223,28 +225,37 @@ bool ShardChoice::stream_with_panels(uint64_t part) {
     if (!work_.kernel->vendor_kernel(backend, KernelVariant::kPanels)) return false;
     memory = std::min(memory, backends_.memory(backend).for_buffers());
   }
-  const uint64_t groups = plan_.shape.groups(panels.dimension);
-  panels.block = most_of({0, groups}, groups, false, [&](const SliceRange& block) {
-    uint64_t bytes = 0;
-    for (const Panels::Argument& one : panels.arguments) {
-      const auto shape = panel_of(one.columns, 0, block.count, one.size);
-      bytes += shape ? shape->bytes() : memory;
-    }
-    return bytes <= memory / kPanelPart;
-  });
+  plan_.panels = panels;
+  const bool by_blocks = !plan_.panels_move_with_slices();
   const auto shares = plan_.shares;
-  for (panels.block = std::max<uint64_t>(1, panels.block); panels.block > 0; panels.block /= 2) {
-    plan_.panels = panels;
-    if (stream(part)) {
-      log(LogLevel::kDebug, "{}: columns of {} arguments in panels of {} work-groups",
-          kernel_name(work_), panels.arguments.size(), panels.block);
-      return true;
+  for (panels.copies = by_blocks ? kPanelCopies : 1; panels.copies > 0; --panels.copies) {
+    panels.block = by_blocks ? largest_block(panels, memory / kPanelPart) : 1;
+    if (panels.copies == 1) panels.block = std::max<uint64_t>(1, panels.block);
+    for (; panels.block > 0; panels.block /= 2) {
+      plan_.panels = panels;
+      if (stream(part)) {
+        log(LogLevel::kDebug, "{}: columns of {} arguments in panels of {} work-groups, {} of each",
+            kernel_name(work_), panels.arguments.size(), panels.block, panels.copies);
+        return true;
+      }
+      plan_.shares = shares;
     }
-    plan_.shares = shares;
-    if (plan_.panels_move_with_slices()) break;
   }
   plan_.panels = {};
   return false;
+}
+
+uint64_t ShardChoice::largest_block(const Panels& panels, uint64_t memory) const {
+  const uint64_t groups = plan_.shape.groups(panels.dimension);
+  const auto fits_in = [&](const SliceRange& block) {
+    uint64_t bytes = 0;
+    for (const Panels::Argument& one : panels.arguments) {
+      const auto shape = panel_of(one.columns, 0, block.count, one.size, panels.copies);
+      bytes += shape ? panels.copies * shape->bytes() : memory + 1;
+    }
+    return bytes <= memory;
+  };
+  return most_of({0, groups}, groups, false, fits_in);
 }
 
 void ShardChoice::set_window(size_t participant, const SliceRange& share, uint64_t part) {

@@ -48,6 +48,8 @@ class ShardChoice {
   std::vector<SliceRange> share_ranges() const;
   /// Which arguments may have panels, and along which dimension.
   Panels possible_panels() const;
+  /// How many work-groups such panels may be for that take so many bytes together; 0: none.
+  uint64_t largest_block(const Panels& panels, uint64_t memory) const;
   /// A streaming participant's window and direction, and the memory that it begins with.
   void set_window(size_t participant, const SliceRange& share, uint64_t part);
   void set_shards(size_t participant, const BufferRanges& ranges);

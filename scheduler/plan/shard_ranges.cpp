@@ -59,7 +59,8 @@ BufferRanges touched_ranges(const KernelWork& work, const KernelPlan& plan,
     if (found == result.end()) continue;
     // From the begin of what the device has of the buffer on.
     const auto shape = plan.largest_panel(panel, slices.count);
-    found->second = {0, shape ? shape->bytes() : found->first->size()};
+    const uint64_t size = found->first->size();
+    found->second = {0, shape ? plan.panels.copies * shape->bytes() : size};
   }
   for (auto& [buffer, range] : result) {
     if (range.empty()) range = {0, 1};

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "scheduler/memory/device_transfer.h"
 #include "scheduler/run/vendor_launch.h"
 
 namespace tutti::scheduler {
@@ -59,9 +58,10 @@ PanelLaunches::PanelLaunches(BackendSet& backends, uint32_t backend, const Kerne
       work_(work),
       plan_(plan),
       added_(work.kernel->panel_arguments()),
-      stages_{Stage(backends, backend, kTransferBlock), Stage(backends, backend, kTransferBlock)} {}
+      newest_(plan.panels.copies) {}
 
 Status PanelLaunches::begin() {
+  TUTTI_ASSIGN(transfers_, backends_.transfer_queue(backend_));
   for (const Panels::Argument& one : plan_.panels.arguments) {
     LogicalBuffer& buffer = *(*work_.arguments)[one.argument].view.buffer;
     if (!buffer.has_memory(backend_)) continue;
@@ -77,7 +77,7 @@ Result<backends::CompletionPtr> PanelLaunches::launch(backends::Queue& queue,
                                                       backends::WaitList wait) {
   auto launched = launch_all(queue, launch, arguments, slices, wait);
   // Others may compute the package then.
-  static_cast<void>(launched ? queue.flush() : queue.finish());
+  if (!launched) static_cast<void>(queue.finish());
   return launched;
 }
 
@@ -88,55 +88,58 @@ Result<backends::CompletionPtr> PanelLaunches::launch_all(backends::Queue& queue
                                                           backends::WaitList wait) {
   const Panels& panels = plan_.panels;
   if (plan_.panels_move_with_slices()) {
-    TUTTI_TRY(bring(queue, arguments, slices.first, slices.count));
-    return queue.launch(launch, wait);
+    return launch_block(queue, launch, arguments, slices.first, slices.count, wait);
   }
   auto series = std::make_shared<Series>();
   const uint64_t groups = plan_.shape.groups(panels.dimension);
   for (uint64_t first = 0; first < groups; first += panels.block) {
     const uint64_t count = std::min(panels.block, groups - first);
-    TUTTI_TRY(bring(queue, arguments, first, count));
     backends::Launch part = launch;
     narrow(part, plan_.shape, panels.dimension, first, count);
     arguments.hidden.set_first_group(panels.dimension, first);
-    TUTTI_ASSIGN(auto launched, queue.launch(part, first == 0 ? wait : backends::WaitList()));
+    // The last one's panels lie as all others do.
+    TUTTI_ASSIGN(auto launched, launch_block(queue, part, arguments, first, panels.block,
+                                             first == 0 ? wait : backends::WaitList()));
     series->add(std::move(launched));
-    static_cast<void>(queue.flush());
   }
   return series;
 }
 
-Status PanelLaunches::bring(backends::Queue& queue, const Arguments& arguments, uint64_t first,
-                            uint64_t count) {
+Result<backends::CompletionPtr> PanelLaunches::launch_block(backends::Queue& queue,
+                                                            const backends::Launch& launch,
+                                                            const Arguments& arguments,
+                                                            uint64_t first, uint64_t count,
+                                                            backends::WaitList wait) {
+  const uint64_t n = next_++ % newest_.size();
+  // What becomes of it, its package tells.
+  if (newest_[n]) static_cast<void>(newest_[n]->wait());
+  TUTTI_TRY(bring(arguments, first, count, n));
+  TUTTI_ASSIGN(newest_[n], queue.launch(launch, wait));
+  // It is enqueued, and may run whatever the vendor says of this: its own end tells.
+  static_cast<void>(queue.flush());
+  return newest_[n];
+}
+
+Status PanelLaunches::bring(const Arguments& arguments, uint64_t first, uint64_t count,
+                            uint64_t n) {
   for (const Panels::Argument& one : plan_.panels.arguments) {
     const BufferView& view = (*work_.arguments)[one.argument].view;
     const auto shape = panel_of(one.columns, first, count, one.size);
     if (!shape) return fail(CL_INVALID_OPERATION, "an argument without panels");
     TUTTI_ASSIGN(const std::byte* host, view.buffer->host_memory());
-    TUTTI_ASSIGN(const Shard there, view.buffer->shard(backend_, 0, shape->bytes()));
+    TUTTI_ASSIGN(const Shard there, view.buffer->shard(backend_, 0, (n + 1) * shape->bytes()));
     backends::Argument& argument = arguments.all[one.argument];
     argument.memory = there.memory;
     argument.origin = 0;
     argument.size = there.memory->size();
-    const bool shown = arguments.shards.set(one.argument, static_cast<uint64_t>(shape->begin)) &&
+    const bool shown = arguments.shards.set(one.argument, shape->before(n)) &&
                        added_.set(one.argument, shape->pitch, shape->width);
     if (!shown) return fail(CL_INVALID_KERNEL_ARGS, "an argument that is no panel");
-    TUTTI_TRY(transfer(queue, *there.memory, *shape, host + view.origin));
-  }
-  return {};
-}
-
-Status PanelLaunches::transfer(backends::Queue& queue, backends::Memory& to,
-                               const PanelShape& shape, const std::byte* window) {
-  const uint64_t step = std::min(kTransferBlock, shape.bytes());
-  for (uint64_t at = 0; at < shape.bytes(); at += step) {
-    const uint64_t end = std::min(at + step, shape.bytes());
-    Stage& stage = stages_[next_stage_ ^= 1];
-    TUTTI_TRY(stage.wait());
-    std::byte* const block = stage.memory(kTransferBlock);
-    shape.pack(window, at, end, block);
-    TUTTI_ASSIGN(auto sent, queue.write(to, at, end - at, block, {}));
-    stage.sent(std::move(sent));
+    TUTTI_TRY(backends_.transfers().write_packed(
+        backend_, *transfers_, *there.memory, n * shape->bytes(), shape->bytes(),
+        [&, window = host + view.origin](uint64_t from, uint64_t to, std::byte* block) {
+          shape->pack(window, from, to, block);
+        }));
   }
   return {};
 }

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packages of a participant that streams with panels (scheduler/plan/panels.h): one launch after
 // the other, each behind the transfer of its panels, which lie where the device else has its shards
-// of those buffers. One thread.
+// of those buffers. While one launch computes the next one's panels come, where there is memory for
+// both. One thread.
 #pragma once
 
-#include <array>
 #include <vector>
 
 #include "scheduler/access/hidden_argument.h"
 #include "scheduler/access/panel_argument.h"
 #include "scheduler/access/shard_argument.h"
 #include "scheduler/balance/regions.h"
-#include "scheduler/devices/stage.h"
 #include "scheduler/plan/planner.h"
 
 namespace tutti::scheduler {
@@ -42,19 +41,24 @@ class PanelLaunches {
   Result<backends::CompletionPtr> launch_all(backends::Queue& queue, const backends::Launch& launch,
                                              const Arguments& arguments, const SliceRange& slices,
                                              backends::WaitList wait);
-  /// The panels for work-groups [first, first + count) along the panels' dimension.
-  Status bring(backends::Queue& queue, const Arguments& arguments, uint64_t first, uint64_t count);
-  Status transfer(backends::Queue& queue, backends::Memory& to, const PanelShape& shape,
-                  const std::byte* window);
+  /// The panels for work-groups [first, first + count) along the panels' dimension, and a launch
+  /// with them.
+  Result<backends::CompletionPtr> launch_block(backends::Queue& queue,
+                                               const backends::Launch& launch,
+                                               const Arguments& arguments, uint64_t first,
+                                               uint64_t count, backends::WaitList wait);
+  /// As the n-th that the device has memory for.
+  Status bring(const Arguments& arguments, uint64_t first, uint64_t count, uint64_t n);
 
   BackendSet& backends_;
   const uint32_t backend_;
   const KernelWork& work_;
   const KernelPlan& plan_;
   PanelArgument added_;
-  // While one is on its way, the next one is packed.
-  std::array<Stage, 2> stages_;
-  size_t next_stage_ = 0;
+  backends::Queue* transfers_ = nullptr;
+  // The newest launch with the n-th panels, and which are next.
+  std::vector<backends::CompletionPtr> newest_;
+  uint64_t next_ = 0;
 };
 
 }  // namespace tutti::scheduler

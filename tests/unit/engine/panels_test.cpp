@@ -213,6 +213,25 @@ TEST_F(EnginePanels, ProductsOfMatricesThatDevicesCannotHold) {
   }
 }
 
+TEST_F(EnginePanels, TheNextOnesComeWhileALaunchComputes) {
+  columns = 3000;
+  start_with({kOwnMemory}, SplitMode::kAuto, 40000);
+  const auto c = random_bytes(kRows * columns);
+  const auto right = expected();
+  std::atomic<bool> launched{false}, written{false};
+  fakes[0]->fate = [&](FakeCall call) -> FakeFate {
+    if (call == FakeCall::kWrite && launched) {
+      written = true;
+      written.notify_all();
+    }
+    if (call != FakeCall::kLaunch || launched.exchange(true)) return {};
+    return {.before = [&] { written.wait(false); }};
+  };
+  ASSERT_EQ(run(c), CL_COMPLETE);
+  EXPECT_EQ(bytes_of(c), right);
+  EXPECT_TRUE(written);
+}
+
 // One group of rows: it is divided by columns, and each package brings a panel for its own.
 TEST_F(EnginePanels, PackagesForWhichThereAreNoPanelsBecomeSmaller) {
   shards = ShardMode::kStream;

@@ -29,6 +29,8 @@ std::vector<std::byte> noise(uint64_t size, uint32_t seed) {
 class Staged : public EngineTest {
  protected:
   void begin(FakeKind kind = kPins, uint32_t threads = 4) {
+    transfers.reset();
+    memory.reset();
     start({kind}, SplitMode::kNever);
     queue = *set->transfer_queue(0);
     memory = *set->at(0).allocate(kSize, nullptr);
@@ -157,6 +159,40 @@ TEST_F(Staged, ADeviceThatPinsNothingIsSparedAll) {
   for (int i = 0; i < kAllTrials; ++i) ASSERT_TRUE(write(0, bytes.data(), bytes.size()));
   EXPECT_EQ(calls, uint64_t{kAllTrials});
   EXPECT_EQ(fakes[0]->pins, 0u);
+}
+
+TEST_F(Staged, WhatIsPackedPassesThroughBlocks) {
+  for (const FakeKind kind : {kPins, kOwnMemory}) {
+    begin(kind);
+    for (const uint64_t size : {uint64_t{1}, 5 * kMiB + 7, 16 * kMiB}) {
+      const auto bytes = noise(size, static_cast<uint32_t>(size));
+      const auto pack = [&](uint64_t from, uint64_t to, std::byte* block) {
+        for (uint64_t at = from; at < to; ++at) block[at - from] = ~bytes[size - 1 - at];
+      };
+      forget();
+      ASSERT_TRUE(transfers->write_packed(0, *queue, *memory, 3, size, pack));
+      const auto got = content(3, size);
+      for (uint64_t at = 0; at < size; ++at) ASSERT_EQ(got[at], ~bytes[size - 1 - at]) << at;
+      const bool pinned = kind == kPins && size > kMiB;
+      EXPECT_EQ(through_pinned, pinned ? size : 0);
+    }
+  }
+}
+
+TEST_F(Staged, WhatIsPackedIsRightOrAnError) {
+  begin();
+  const auto bytes = noise(8 * kMiB, 1);
+  const auto pack = [&](uint64_t from, uint64_t to, std::byte* block) {
+    std::memcpy(block, bytes.data() + from, to - from);
+  };
+  std::atomic<int> writes{0};
+  fakes[0]->fate = [&](FakeCall call) -> FakeFate {
+    if (call != FakeCall::kWrite || ++writes != 3) return {};
+    return {.result = CL_OUT_OF_RESOURCES, .done = 0.5};
+  };
+  EXPECT_FALSE(transfers->write_packed(0, *queue, *memory, 0, bytes.size(), pack));
+  EXPECT_TRUE(transfers->write_packed(0, *queue, *memory, 0, bytes.size(), pack));
+  EXPECT_EQ(content(0, bytes.size()), bytes);
 }
 
 TEST_F(Staged, TheBlocksAreKept) {

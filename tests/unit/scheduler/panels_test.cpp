@@ -14,12 +14,12 @@ namespace tutti::scheduler::test {
 namespace {
 
 /// As the kernel computes it, in numbers of 64 bits.
-uint64_t place_of(uint64_t at, const PanelShape& shape) {
+uint64_t place_of(uint64_t at, const PanelShape& shape, uint64_t n = 0) {
   PanelArgument argument(1);
   EXPECT_TRUE(argument.set(0, shape.pitch, shape.width));
   uint64_t numbers[3];
   std::memcpy(numbers, argument.bytes().data(), sizeof numbers);
-  at -= static_cast<uint64_t>(shape.begin);
+  at -= shape.before(n);
   const auto row = static_cast<uint64_t>((affine::Wide{at} * numbers[2]) >> 64);
   return row * numbers[1] + (at - row * numbers[0]);
 }
@@ -32,11 +32,13 @@ RC_GTEST_PROP(Panels, EachByteIsWhereKernelsLookForIt, ()) {
   const auto size = *rc::gen::inRange<uint64_t>(1, 40000);
   const auto first = *rc::gen::inRange<uint64_t>(0, 100);
   const auto count = *rc::gen::inRange<uint64_t>(1, 60);
-  const auto shape = panel_of(columns, first, count, size);
+  const auto copies = *rc::gen::inRange<uint64_t>(1, 4);
+  const auto shape = panel_of(columns, first, count, size, copies);
   if (!shape) return;
   RC_CLASSIFY(shape->begin < 0);
-  RC_ASSERT(shape->bytes() < size);
-  RC_ASSERT(shape->bytes() == panel_of(columns, 0, count, size)->bytes());
+  RC_ASSERT(copies * shape->bytes() < size);
+  RC_ASSERT(shape->bytes() == panel_of(columns, 0, count, size, copies)->bytes());
+  const auto n = *rc::gen::inRange<uint64_t>(0, copies);
   std::vector<std::byte> window(size), panel(shape->bytes());
   for (size_t i = 0; i < size; ++i) window[i] = static_cast<std::byte>(i * 7 + i / 251);
   // In blocks, as it is sent.
@@ -52,7 +54,7 @@ RC_GTEST_PROP(Panels, EachByteIsWhereKernelsLookForIt, ()) {
       const int64_t row = k * period + step * static_cast<int64_t>(slice);
       for (int64_t at = row + columns.begin; at < row + columns.end; ++at) {
         if (at < 0 || at >= static_cast<int64_t>(size)) continue;
-        const uint64_t place = place_of(static_cast<uint64_t>(at), *shape);
+        const uint64_t place = place_of(static_cast<uint64_t>(at), *shape, n) - n * panel.size();
         RC_ASSERT(place < panel.size());
         RC_ASSERT(panel[place] == window[static_cast<size_t>(at)]);
       }
