@@ -139,11 +139,12 @@ int fuzz(int argc, char** argv) {
   const Counts& counts = totals.counts;
   const auto number = [](uint64_t value) { return static_cast<unsigned long long>(value); };
   std::fprintf(stderr,
-               "%llu kernels, %llu launches, %llu kernels split, %llu refused by both, "
+               "%llu kernels, %llu launches, %llu kernels split (%llu streamed, %llu with panels), "
+               "%llu refused by both, "
                "%llu packages' claims checked, %llu vendors' faults, %llu failures\n",
                number(counts.kernels), number(counts.launches), number(totals.split),
-               number(counts.refused), number(counts.packages), number(counts.vendor_faults),
-               number(counts.failures));
+               number(totals.streamed), number(totals.panels), number(counts.refused),
+               number(counts.packages), number(counts.vendor_faults), number(counts.failures));
   if (totals.broken) return 2;
   const bool enough = totals.split * 100 >= totals.watched * options.least_split;
   if (counts.kernels == 0 || (!options.only && !enough)) {

@@ -25,17 +25,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// How many of the kernels were split at least once.
-uint64_t split_kernels(const std::string& summary) {
+/// Adds the kernels of a summary.
+void add_split(const std::string& summary, Totals& totals) {
   std::ifstream file(summary);
   const auto json = nlohmann::json::parse(file, nullptr, false);
-  if (!json.is_object()) return 0;
-  uint64_t count = 0;
+  if (!json.is_object()) return;
   for (const auto& kernel : json["kernels"]) {
     const std::string name = kernel["name"];
-    if (kernel["split"] > 0 && std::stoull(name.substr(1)) < kFirstExtra) ++count;
+    if (std::stoull(name.substr(1)) >= kFirstExtra) continue;
+    totals.split += kernel["split"] > 0 ? 1 : 0;
+    totals.streamed += kernel["streamed"] > 0 ? 1 : 0;
+    totals.panels += kernel["panels"] > 0 ? 1 : 0;
   }
-  return count;
 }
 
 /// In a process of its own. It ends as any program does, and Tutti writes its summary then.
@@ -173,7 +174,7 @@ bool Run::ended(Course& course, int status) {
   }
   totals_.broken |= WEXITSTATUS(status) != 0;
   totals_.watched += course.counts->kernels - course.judged_before;
-  totals_.split += split_kernels(course.summary);
+  add_split(course.summary, totals_);
   settle(course);
   return false;
 }

@@ -9,9 +9,11 @@ namespace tutti::kernel_fuzz {
 
 struct Totals {
   Counts counts;
-  uint64_t split = 0;    // kernels split at least once …
-  uint64_t watched = 0;  // … of these: who crashes writes no summary
-  bool broken = false;   // a process could not do its work
+  uint64_t split = 0;     // kernels split at least once,
+  uint64_t streamed = 0;  // streamed,
+  uint64_t panels = 0;    // with panels …
+  uint64_t watched = 0;   // … of these: who crashes writes no summary
+  bool broken = false;    // a process could not do its work
 };
 
 /// The calling process itself must not have used OpenCL.
