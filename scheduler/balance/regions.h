@@ -18,6 +18,7 @@ struct SliceRange {
   bool holds(const SliceRange& other) const {
     return other.count == 0 || (first <= other.first && other.end() <= end());
   }
+  bool operator==(const SliceRange&) const = default;
 };
 
 class Regions {

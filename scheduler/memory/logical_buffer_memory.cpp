@@ -123,7 +123,11 @@ Status LogicalBuffer::reshape(uint32_t backend, const ByteRange& range) {
   if (!there) return allocate_on(backend, nullptr, range).map([](const Shard&) {});
   const Place place = place_on(backend);
   DeviceMemory& pool = backends_.memory(backend);
-  if (pool.has_room(range.size())) {
+  const auto kept = segments(range.begin, range.end);
+  const bool holds_content = std::any_of(kept.begin(), kept.end(), [&](const auto& segment) {
+    return (segment.places & place_bit(place)) != 0;
+  });
+  if (holds_content && pool.has_room(range.size())) {
     TUTTI_TRY(save_outside(place, range));
     auto memory = pool.allocate(backends_.at(backend), range.size(), *this);
     if (memory && copy_within(*there, {memory->get(), range})) {
@@ -135,7 +139,8 @@ Status LogicalBuffer::reshape(uint32_t backend, const ByteRange& range) {
     }
     if (memory) pool.give_back(std::move(*memory), range.size(), *this, false);
   }
-  // Without room for both of them all goes by way of the host.
+  // Without room for both of them all goes by way of the host; with nothing to be copied there is
+  // no need for both.
   TUTTI_TRY(evict(backend));
   return allocate_on(backend, nullptr, range).map([](const Shard&) {});
 }

@@ -2,9 +2,11 @@
 // Packages of a participant that streams with panels (scheduler/plan/panels.h): one launch after
 // the other, each behind the transfer of its panels, which lie where the device else has its shards
 // of those buffers. While one launch computes the next one's panels come, where there is memory for
-// both. One thread.
+// both; what a package ends with the next one begins with. One thread.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "scheduler/access/hidden_argument.h"
@@ -29,26 +31,37 @@ class PanelLaunches {
 
   /// Nothing of these buffers is valid on the device from now on.
   Status begin();
+  /// What the device has of the buffer is other memory now.
+  void moved(const LogicalBuffer& buffer);
   /// The kernel's last argument.
   std::span<const std::byte> argument() const { return added_.bytes(); }
-  /// `launch` is of the package `slices` with these arguments. Where it fails all that it has
-  /// launched is over. What is returned ends when all has, with the first error.
-  Result<backends::CompletionPtr> launch(backends::Queue& queue, const backends::Launch& launch,
-                                         const Arguments& arguments, const SliceRange& slices,
-                                         backends::WaitList wait);
+  /// `launch` is of the package `slices` with these arguments; its parts take turns on `queues`.
+  /// Where it fails all that it has launched is over. What is returned ends when all has, with the
+  /// first error.
+  Result<backends::CompletionPtr> launch(std::span<backends::Queue* const> queues,
+                                         const backends::Launch& launch, const Arguments& arguments,
+                                         const SliceRange& slices, backends::WaitList wait);
 
  private:
-  Result<backends::CompletionPtr> launch_all(backends::Queue& queue, const backends::Launch& launch,
+  /// Memory for one panel of each argument.
+  struct Place {
+    std::vector<backends::CompletionPtr> users;  // launches with what is there
+    std::optional<SliceRange> groups;            // which those are for
+  };
+
+  Result<backends::CompletionPtr> launch_all(std::span<backends::Queue* const> queues,
+                                             const backends::Launch& launch,
                                              const Arguments& arguments, const SliceRange& slices,
                                              backends::WaitList wait);
-  /// The panels for work-groups [first, first + count) along the panels' dimension, and a launch
-  /// with them.
+  /// The panels for these work-groups along the panels' dimension, and a launch with them.
   Result<backends::CompletionPtr> launch_block(backends::Queue& queue,
                                                const backends::Launch& launch,
-                                               const Arguments& arguments, uint64_t first,
-                                               uint64_t count, backends::WaitList wait);
-  /// As the n-th that the device has memory for.
-  Status bring(const Arguments& arguments, uint64_t first, uint64_t count, uint64_t n);
+                                               const Arguments& arguments, const SliceRange& groups,
+                                               backends::WaitList wait);
+  /// The place where they are, or one for them, when all that computed with it has ended.
+  uint64_t place_for(const SliceRange& groups);
+  /// Has the arguments show the n-th place, where the panels are then.
+  Status bring(const Arguments& arguments, const SliceRange& groups, uint64_t n);
 
   BackendSet& backends_;
   const uint32_t backend_;
@@ -56,9 +69,10 @@ class PanelLaunches {
   const KernelPlan& plan_;
   PanelArgument added_;
   backends::Queue* transfers_ = nullptr;
-  // The newest launch with the n-th panels, and which are next.
-  std::vector<backends::CompletionPtr> newest_;
-  uint64_t next_ = 0;
+  std::vector<Place> places_;
+  uint64_t newest_ = 0;     // place
+  uint64_t launches_ = 0;   // made
+  bool downwards_ = false;  // the last block comes first
 };
 
 }  // namespace tutti::scheduler

@@ -328,7 +328,7 @@ Result<SplitRun::InFlight> SplitRun::launch(Seat& seat, Range range,
   package.computing = Computing(parts_.backends, seat.backend);
   if (seat.panels) {
     TUTTI_ASSIGN(package.completion,
-                 seat.panels->launch(*seat.queues.front(), launch,
+                 seat.panels->launch(seat.queues, launch,
                                      {seat.arguments, seat.hidden, seat.shards}, range, wait));
     return package;
   }

@@ -67,6 +67,8 @@ uint64_t SplitRun::most_held(size_t participant, const Range& range, bool downwa
            holds(window_ranges(participant, some), backend(participant));
   };
   if (held(range)) return range.count;
+  // All panels come for the rest once more, which costs as much for few slices as for many.
+  if (plan_.has_panels(backend(participant)) && !plan_.panels_move_with_slices()) return 0;
   return most_of(range, range.count - 1, downwards, held);
 }
 
@@ -111,6 +113,7 @@ Status SplitRun::move_window(size_t participant, Seat& seat, Range& range, bool 
         const ByteRange moved = stretched(part, buffer->allocated_bytes(seat.backend),
                                           plan_.shard_unit, buffer->size());
         made = buffer->move_shard(seat.backend, moved);
+        if (seat.panels) seat.panels->moved(*buffer);
         if (made) memory.history().reshaped(moved.size(), began_ns);
       }
       if (made) return set_arguments(participant, seat);

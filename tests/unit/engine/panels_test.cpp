@@ -232,6 +232,22 @@ TEST_F(EnginePanels, TheNextOnesComeWhileALaunchComputes) {
   EXPECT_TRUE(written);
 }
 
+TEST_F(EnginePanels, WhatAPackageEndsWithTheNextOneBeginsWith) {
+  columns = 3000;
+  start_with({kOwnMemory}, SplitMode::kAuto, 40000);
+  constexpr uint64_t kPanelBytes = (kInner + 1) * 128;  // of a block of one group
+  std::atomic<uint32_t> panels{0};
+  fakes[0]->transferring = [&](const void*, uint64_t bytes) { panels += bytes == kPanelBytes; };
+  const auto c = random_bytes(kRows * columns);
+  ASSERT_EQ(run(c), CL_COMPLETE);
+  EXPECT_EQ(bytes_of(c), expected());
+  const uint32_t blocks = columns / kGroupColumns;
+  const uint32_t packages = fakes[0]->launches / blocks;
+  EXPECT_EQ(fakes[0]->launches, packages * blocks);
+  EXPECT_GT(packages, 1u);
+  EXPECT_EQ(panels, packages * blocks - (packages - 1) * 2);
+}
+
 // One group of rows: it is divided by columns, and each package brings a panel for its own.
 TEST_F(EnginePanels, PackagesForWhichThereAreNoPanelsBecomeSmaller) {
   shards = ShardMode::kStream;

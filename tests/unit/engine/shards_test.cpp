@@ -154,6 +154,17 @@ TEST_F(Shards, NeverMeansNever) {
   EXPECT_EQ(bytes_on(out, 0), kBytes);
 }
 
+TEST_F(Shards, AShardWithoutContentGrowsInThePlaceOfTheOldOne) {
+  start({kOwnMemory, kOwnMemory}, SplitMode::kAuto);
+  const auto made = buffer(3);
+  ASSERT_TRUE(made->reshape(0, {1024, 2048}));
+  ASSERT_TRUE(made->reshape(0, {512, 3072}));
+  EXPECT_EQ(set->memory(0).peak(), 2560u);
+  ASSERT_TRUE(made->make_valid(made->place_on(0), 512, 1024));
+  ASSERT_TRUE(made->reshape(0, {512, 3584}));
+  EXPECT_EQ(set->memory(0).peak(), 2560u + 3072u);
+}
+
 TEST_F(Shards, AShardThatGrowsKeepsWhatIsValid) {
   start({kOwnMemory, kOwnMemory}, SplitMode::kAuto);
   const auto made = buffer(3);
