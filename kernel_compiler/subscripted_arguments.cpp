@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel_compiler/subscripted_arguments.h"
 
+#include <clang/AST/ASTContext.h>
 #include <clang/AST/Decl.h>
 #include <clang/AST/Expr.h>
 #include <clang/AST/RecursiveASTVisitor.h>
 
+#include <bit>
 #include <optional>
+
+#include "scheduler/access/panel_argument.h"
 
 namespace tutti::kernel_compiler {
 namespace {
@@ -54,6 +58,15 @@ const clang::Expr* element_of(const clang::Expr* expression) {
   }
 }
 
+/// Whether elements lie in panels whole.
+bool has_fitting_elements(const clang::ParmVarDecl& parameter) {
+  const clang::QualType element = parameter.getType()->getPointeeType();
+  if (element.isNull() || element->isArrayType() || element->isIncompleteType()) return false;
+  const auto size =
+      static_cast<uint64_t>(parameter.getASTContext().getTypeSizeInChars(element).getQuantity());
+  return std::has_single_bit(size) && size <= scheduler::PanelArgument::kAlignment;
+}
+
 class Visitor : public clang::RecursiveASTVisitor<Visitor> {
  public:
   bool VisitDeclRefExpr(clang::DeclRefExpr* name) {
@@ -99,8 +112,7 @@ std::map<const clang::ParmVarDecl*, std::vector<Subscript>> subscripted_argument
   std::erase_if(visitor.subscripts, [&](const auto& one) {
     const auto& [parameter, subscripts] = one;
     return visitor.mentions[parameter] != subscripts.size() ||
-           !parameter->getType()->isPointerType() ||
-           parameter->getType()->getPointeeType()->isArrayType();
+           !parameter->getType()->isPointerType() || !has_fitting_elements(*parameter);
   });
   return std::move(visitor.subscripts);
 }

@@ -26,7 +26,8 @@ struct Subscript {
 };
 
 /// The uses of all such arguments of a function that is defined. Whose elements' addresses are
-/// taken, or which have arrays for elements, are none.
+/// taken, or which have arrays for elements, are none; nor are those whose elements' size is no
+/// power of 2, or more than PanelArgument::kAlignment.
 std::map<const clang::ParmVarDecl*, std::vector<Subscript>> subscripted_arguments(
     const clang::FunctionDecl& function);
 

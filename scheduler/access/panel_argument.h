@@ -18,6 +18,10 @@ namespace tutti::scheduler {
 class PanelArgument : public Ulong16Argument {
  public:
   static constexpr size_t kArguments = 5;
+  /// Rows of a panel begin at multiples of so many bytes, OpenCL's largest type, or of the largest
+  /// power of 2 in their distance: elements whose size is a power of 2 up to that lie in them
+  /// whole.
+  static constexpr uint64_t kAlignment = 128;
 
   /// `may`: KernelSummary::panel_arguments.
   explicit PanelArgument(uint32_t may = 0) : may_(may) {}

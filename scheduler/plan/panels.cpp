@@ -4,13 +4,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "scheduler/access/panel_argument.h"
 #include "scheduler/access/strided_accesses.h"
 
 namespace tutti::scheduler {
 namespace {
-
-// Rows of a panel begin at multiples of so many bytes: OpenCL's largest type.
-constexpr uint64_t kRowAlignment = 128;
 
 uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
 
@@ -50,7 +48,7 @@ std::optional<PanelShape> panel_of(const StridedAccesses& columns, uint64_t firs
   PanelShape shape;
   shape.pitch = strips.period;
   shape.size = size;
-  uint64_t alignment = kRowAlignment;
+  uint64_t alignment = PanelArgument::kAlignment;
   shape.width = row_width(columns, strips.length, alignment);
   if (shape.width > shape.pitch / 2) {
     // Elements are no more aligned than rows of the window are.

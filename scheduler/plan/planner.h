@@ -334,6 +334,11 @@ class Planner {
   void move_less(const KernelWork& work, const KernelPlan& plan,
                  std::span<const DeviceCost> in_place, std::vector<DeviceCost>& costs,
                  SplitPrice& price) const;
+  /// Sets what price.shares cost now that it is known who gets which slices; with `apart`, memory
+  /// of its own, also other shares where these are better for where the data lie, and what help
+  /// pays. Seconds for which data move then.
+  double fit_to_data(const KernelWork& work, bool apart, std::vector<DeviceCost>& costs,
+                     SplitPrice& price, KernelPlan& plan) const;
   /// KernelPlan::least_help where what is brought to devices counts.
   uint64_t least_help(const KernelWork& work, const KernelPlan& plan,
                       std::span<const uint64_t> shares) const;

@@ -172,12 +172,19 @@ bool Planner::choose_shards(const KernelWork& work, std::span<const uint32_t> sm
   }
   std::vector<double> there;
   for (const ComputeCost& cost : plan.costs) there.push_back(cost.rate);
-  if (plan.shares.empty()) plan.shares = shares_by_rate(there, slices);
+  const bool in_seconds = std::any_of(plan.costs.begin(), plan.costs.end(),
+                                      [](const ComputeCost& cost) { return cost.measured; });
+  if (plan.shares.empty()) {
+    SplitPrice price{.seconds = 0, .shares = shares_by_rate(there, slices)};
+    const bool all_take_part =
+        std::find(price.shares.begin(), price.shares.end(), 0u) == price.shares.end();
+    std::vector<DeviceCost> costs;
+    if (in_seconds && all_take_part) fit_to_data(work, true, costs, price, plan);
+    plan.shares = std::move(price.shares);
+  }
   const auto wanted = plan.shares;
   ShardChoice choice(backends_, work, plan, settings_.shard_unit, std::move(divisible),
                      std::move(sharded));
-  const bool in_seconds = std::any_of(plan.costs.begin(), plan.costs.end(),
-                                      [](const ComputeCost& cost) { return cost.measured; });
   // Who streams is as slow as its link.
   const auto moving = choice.streamed_rates(costs_);
   const auto streaming = in_seconds && !random ? shares_by_rate(moving, slices) : wanted;

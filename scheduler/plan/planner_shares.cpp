@@ -222,6 +222,21 @@ void Planner::move_less(const KernelWork& work, const KernelPlan& plan,
   price = {price_shares(costs, anew), std::move(anew)};
 }
 
+double Planner::fit_to_data(const KernelWork& work, bool apart, std::vector<DeviceCost>& costs,
+                            SplitPrice& price, KernelPlan& plan) const {
+  costs = slice_costs(work, plan, price.shares);
+  price.seconds = price_shares(costs, price.shares);
+  const std::vector<DeviceCost> in_place = slice_costs(work, plan, {});
+  const auto moving = [&] { return price.seconds - price_shares(in_place, price.shares); };
+  if (apart) {
+    if (moving() > std::max(kLittle, kSearched * price.seconds)) {
+      move_less(work, plan, in_place, costs, price);
+    }
+    plan.least_help = least_help(work, plan, price.shares);
+  }
+  return moving();
+}
+
 std::vector<DeviceCost> Planner::slice_costs(const KernelWork& work, const KernelPlan& plan,
                                              std::span<const uint64_t> shares) const {
   const uint64_t slices = plan.shape.groups(plan.access->verdict().dimension);
@@ -368,19 +383,7 @@ bool Planner::choose_shares(const KernelWork& work, KernelPlan& plan, bool measu
         price.shares = last;
       }
     }
-    // Now that it is known who gets which slices: what must move, and whether other shares are
-    // better for that.
-    costs = slice_costs(work, plan, price.shares);
-    price.seconds = price_shares(costs, price.shares);
-    const std::vector<DeviceCost> in_place = slice_costs(work, plan, {});
-    const auto moving_of = [&] { return price.seconds - price_shares(in_place, price.shares); };
-    if (apart) {
-      if (moving_of() > std::max(kLittle, kSearched * price.seconds)) {
-        move_less(work, plan, in_place, costs, price);
-      }
-      plan.least_help = least_help(work, plan, price.shares);
-    }
-    const double moving = moving_of();
+    const double moving = fit_to_data(work, apart, costs, price, plan);
     // What splitting really cost at this kernel, once that is known.
     plan.split_seconds = price.seconds + merge_seconds(work, plan);
     const double beyond = surplus(key, plan).value_or(usual_surplus(plan));

@@ -113,11 +113,16 @@ void Tester::unsettle(const Built& built, const Item& item, const std::vector<By
     auto initial = first;
     for (size_t r = 0; r < initial.size(); ++r) {
       if (!item.kernel.roots[r].unwritten) continue;
-      // The opposite, zeros, ones, then what new memory often holds: runs of zeros or of a value.
+      // The opposite, zeros, ones, then by turns what new memory often holds: runs of zeros or of a
+      // value, and numbers of any width.
       uint8_t value = 0;
-      for (uint8_t& byte : initial[r]) {
+      uint64_t number = 0;
+      for (size_t i = 0; i < initial[r].size(); ++i) {
+        uint8_t& byte = initial[r][i];
         if (random_() % 32 == 0) value = static_cast<uint8_t>(random_() % 2 == 0 ? random_() : 0);
-        byte = t == 0 ? static_cast<uint8_t>(~byte) : t == 1 ? 0 : t == 2 ? 0xff : value;
+        number = i % 8 == 0 ? random_() >> (random_() % 64) : number >> 8;
+        const auto next = t % 2 == 0 ? static_cast<uint8_t>(number) : value;
+        byte = t == 0 ? static_cast<uint8_t>(~byte) : t == 1 ? 0 : t == 2 ? 0xff : next;
       }
     }
     const auto other = native_->run(built.native, item.number, item.kernel, &initial);

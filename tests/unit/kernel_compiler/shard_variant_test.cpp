@@ -148,7 +148,7 @@ TEST(PanelVariant, SoAreSumsWithThem) {
 
 TEST(PanelVariant, PartsOfElementsAreTheirs) {
   const CompileOutput output = with_panels(
-      "typedef struct { float v[4]; int n; } cell;\n"
+      "typedef struct { float v[4]; int n, more[3]; } cell;\n"
       "float sum(const cell c) { return c.v[0]; }\n"
       "kernel void k(global cell* a, global cell* b, global float* o, global float (*m)[4]) {\n"
       "  global float* inside = b[1].v;\n"
@@ -156,6 +156,25 @@ TEST(PanelVariant, PartsOfElementsAreTheirs) {
       "}\n");
   EXPECT_EQ(kernel_of(output).panel_arguments, 5u);
   text_of(output);
+}
+
+// Rows of panels begin at multiples of powers of 2.
+TEST(PanelVariant, ElementsOfOtherSizesHaveNone) {
+  for (const auto& [type, fits] : {std::pair{"struct { int v[3]; }", false},
+                                   {"struct { int v[4]; }", true},
+                                   {"struct { char v[3]; }", false},
+                                   {"double16", true},
+                                   {"float3", true},
+                                   {"struct { double16 v; }", true},
+                                   {"struct { double16 v[2]; }", false}}) {
+    const CompileOutput output = with_panels(std::string("typedef ") + type +
+                                             " cell;\n"
+                                             "kernel void k(global cell* a, global int* o) {\n"
+                                             "  cell one = a[get_global_id(0)]; o[0] = 1;\n"
+                                             "}\n");
+    EXPECT_EQ(kernel_of(output).panel_arguments, fits ? 3u : 2u) << type;
+    text_of(output);
+  }
 }
 
 TEST(PanelVariant, TheFirstFiveHaveThem) {
