@@ -46,8 +46,13 @@ std::string kept_name(std::string_view key) {
 }
 
 Result<SharedFolder> SharedFolder::open(const std::string& path) {
-  Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat status {};
+  // A link leads where its owner wants.
+  if (lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode) && status.st_uid != 0 &&
+      status.st_uid != geteuid()) {
+    return fail(CL_INVALID_VALUE, "it is another user's link");
+  }
+  Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder || fstat(folder.get(), &status) != 0) {
     return fail(errno == ENOENT ? CL_INVALID_OPERATION : CL_INVALID_VALUE, std::strerror(errno));
   }

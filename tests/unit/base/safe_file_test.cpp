@@ -167,8 +167,13 @@ TEST(SharedFolder, IsRootsOrOursAndLetsNobodyRemoveWhatIsAnothers) {
     EXPECT_EQ(why_not_shared(own), kNotSticky) << std::oct << mode;
   }
   EXPECT_EQ(why_not_shared(folder.write("file", "")), "Not a directory");
-  if (geteuid() != 0) GTEST_SKIP() << "only root can give folders away";
   ASSERT_EQ(chmod(own.c_str(), 01777), 0);
+  const std::string link = folder / "link";
+  ASSERT_EQ(symlink(own.c_str(), link.c_str()), 0);
+  EXPECT_EQ(why_not_shared(link), "") << "our own link";
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give folders away";
+  ASSERT_EQ(lchown(link.c_str(), 65534, 65534), 0);
+  EXPECT_EQ(why_not_shared(link), "it is another user's link");
   ASSERT_EQ(chown(own.c_str(), 65534, 65534), 0);
   EXPECT_EQ(why_not_shared(own), "it belongs to another user");
 }
