@@ -65,14 +65,18 @@ class Busy {
   }
   /// After begin() and end(), by whoever called: `shown` tells since when it goes on, but neither
   /// how many there are nor for how long there were any. Who stores last has seen the last state,
-  /// since all threads see these stores and loads in one order.
-  void show_in(Busy& shown) const {
+  /// since all threads see these stores and loads in one order. `meanwhile`: what another thread
+  /// may do before a store, for tests.
+  template <typename Meanwhile = void (*)()>
+  void show_in(
+      Busy& shown, const Meanwhile& meanwhile = [] {}) const {
     const auto told = [this] {
       const uint64_t state = state_.load();
       return state >> kTimeBits == 0 ? 0 : one() | (state & kTimeMask);
     };
     uint64_t now = told(), before = 0;
     do {
+      meanwhile();
       shown.state_.store(now);
       before = std::exchange(now, told());
     } while (now != before);

@@ -88,6 +88,23 @@ TEST(LiveCountersTest, OthersAreToldSinceWhenAndNoMore) {
   EXPECT_EQ(total(shown, now_ns() + 1'000'000'000), 0u) << "it has ended, and was not counted";
 }
 
+TEST(LiveCountersTest, WhoStoresLateHasSeenWhatOthersDid) {
+  Busy busy, shown;
+  int times = 0;
+  const auto another = [&] {
+    if (times++ == 0) busy.end(), busy.show_in(shown);
+  };
+  busy.begin(), busy.show_in(shown, another);
+  EXPECT_EQ(state_of(shown), 0u) << "another thread has ended it";
+  times = 0;
+  busy.begin(), busy.begin(), busy.show_in(shown);
+  const auto begins = [&] {
+    if (times++ == 0) busy.begin(), busy.show_in(shown);
+  };
+  busy.end(), busy.end(), busy.show_in(shown, begins);
+  EXPECT_EQ(state_of(shown), state_of(busy)) << "another thread has begun anew";
+}
+
 TEST(LiveCountersTest, ManyThreadsLeaveWhatIsShownAsItIs) {
   Busy busy, shown;
   const auto beside = [&](int times, bool ends_busy) {
@@ -103,7 +120,7 @@ TEST(LiveCountersTest, ManyThreadsLeaveWhatIsShownAsItIs) {
     }
     for (auto& thread : threads) thread.join();
   };
-  for (int round = 0; round < 50; ++round) {
+  for (int round = 0; round < 10; ++round) {
     beside(200, false);
     EXPECT_EQ(state_of(shown), 0u) << round;
     beside(200, true);
