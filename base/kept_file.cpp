@@ -3,7 +3,9 @@
 
 #include <dirent.h>
 #include <fmt/format.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,6 +45,26 @@ std::string kept_name(std::string_view key) {
   return fmt::format("{:016x}", hash);
 }
 
+Result<SharedFolder> SharedFolder::open(const std::string& path) {
+  struct stat status {};
+  // A link leads where its owner wants.
+  if (lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode) && status.st_uid != 0 &&
+      status.st_uid != geteuid()) {
+    return fail(CL_INVALID_VALUE, "it is another user's link");
+  }
+  Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder || fstat(folder.get(), &status) != 0) {
+    return fail(errno == ENOENT ? CL_INVALID_OPERATION : CL_INVALID_VALUE, std::strerror(errno));
+  }
+  if (status.st_uid != 0 && status.st_uid != geteuid()) {
+    return fail(CL_INVALID_VALUE, "it belongs to another user");
+  }
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (status.st_mode & S_ISVTX) == 0) {
+    return fail(CL_INVALID_VALUE, kNotSticky);
+  }
+  return SharedFolder(std::move(folder));
+}
+
 Result<OwnFolder> OwnFolder::open(const std::string& path, Missing missing) {
   const Place place = place_of(path);
   // Ours, too, and a way to what lies in it.
@@ -70,7 +92,7 @@ Result<OwnFolder> OwnFolder::open(const std::string& path, Missing missing) {
   return OwnFolder(std::move(folder));
 }
 
-std::string OwnFolder::path() const {
+std::string SharedFolder::path() const {
   const std::unique_ptr<char, void (*)(void*)> real(
       realpath(fmt::format("/proc/self/fd/{}", folder_.get()).c_str(), nullptr), std::free);
   return real ? std::string(real.get()) : std::string();
@@ -78,11 +100,11 @@ std::string OwnFolder::path() const {
 
 bool OwnFolder::has(const std::string& name) const {
   struct stat status {};
-  return fstatat(folder_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
+  return fstatat(descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
 }
 
 Result<Descriptor> OwnFolder::open_file(const std::string& name, uint64_t most_bytes) const {
-  TUTTI_ASSIGN(Descriptor file, open_to_read(name, {most_bytes, Owner::kUser}, folder_.get()));
+  TUTTI_ASSIGN(Descriptor file, open_to_read(name, {most_bytes, Owner::kUser}, descriptor()));
   struct stat status {};
   if (fstat(file.get(), &status) == 0 && (status.st_mode & 077) != 0) {
     (void)!fchmod(file.get(), status.st_mode & 0700);  // stays as it was where that cannot be
@@ -100,11 +122,11 @@ Status OwnFolder::keep(const std::string& name, std::string_view content) const 
   constexpr int kTries = 100;  // of names that a process which was killed may have left
   for (int i = 0; i < kTries; ++i) {
     const std::string temporary = fmt::format("{}.{}-{}", name, getpid(), ++last);
-    auto file = make_private_file(temporary, 0, folder_.get());
+    auto file = make_private_file(temporary, 0, descriptor());
     if (!file && file.error().code == CL_INVALID_OPERATION && i + 1 < kTries) continue;
     if (!file) return tl::unexpected<Error>(std::move(file).error());
     Status done = write_all(*file, content);
-    if (done && renameat(folder_.get(), temporary.c_str(), folder_.get(), name.c_str()) != 0) {
+    if (done && renameat(descriptor(), temporary.c_str(), descriptor(), name.c_str()) != 0) {
       done = fail(CL_OUT_OF_RESOURCES, std::strerror(errno));
     }
     if (!done) remove(temporary);
@@ -113,9 +135,30 @@ Status OwnFolder::keep(const std::string& name, std::string_view content) const 
   return {};
 }
 
-void OwnFolder::remove(const std::string& name) const { unlinkat(folder_.get(), name.c_str(), 0); }
+void SharedFolder::remove(const std::string& name) const {
+  unlinkat(folder_.get(), name.c_str(), 0);
+}
 
-std::vector<std::string> OwnFolder::names(size_t most) const {
+Result<Descriptor> SharedFolder::open_anybodys(const std::string& name, uint64_t most_bytes) const {
+  // Without O_NONBLOCK a pipe waits for a writer, and a file whose owner has a lease on it for that
+  // one. A user may also mount a file system of its own over its file, whose answers it can delay:
+  // mounts are not entered. (Before Linux 5.6 that cannot be said.)
+  open_how how{};
+  how.flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW;
+  how.resolve = RESOLVE_NO_XDEV | RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+  Descriptor file(
+      static_cast<int>(syscall(SYS_openat2, descriptor(), name.c_str(), &how, sizeof how)));
+  if (!file && errno == ENOSYS) return open_to_read(name, {most_bytes}, descriptor());
+  struct stat status {};
+  if (!file || fstat(file.get(), &status) != 0) return fail(CL_INVALID_VALUE, std::strerror(errno));
+  if (!S_ISREG(status.st_mode)) return fail(CL_INVALID_VALUE, "it is no regular file");
+  if (static_cast<uint64_t>(status.st_size) > most_bytes) {
+    return fail(CL_INVALID_VALUE, "it is too large");
+  }
+  return file;
+}
+
+std::vector<std::string> SharedFolder::names(size_t most) const {
   std::vector<std::string> found;
   const int again = openat(folder_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (again < 0) return found;

@@ -28,12 +28,18 @@ struct File {
   std::array<Device, kMostDevices> devices;
   std::array<Kernel, kMostKernels> kernels;
 };
+struct BoardFile {
+  Header header;
+  std::array<Device, kMostDevices> devices;
+};
 static_assert(sizeof(Header) == 256 && sizeof(Device) == 272 && sizeof(Kernel) == 120,
               "another layout is another version");
 
 std::atomic<File*> the_file{nullptr};
-Mutex adding;                      // records
-NeverDestroyed<std::string> path;  // of the file; constant once there is one
+std::atomic<BoardFile*> the_board{nullptr};  // null: it is the_file
+Mutex adding;                                // records
+// Of the files; constant once there are any.
+NeverDestroyed<std::string> path, board_path;
 
 template <size_t kSize>
 void put_text(std::array<char, kSize>& to, std::string_view text) {
@@ -48,7 +54,9 @@ std::string_view text_of(const std::array<char, kSize>& text) {
 }
 
 /// Null, with the reason in `why`.
-File* make_file(const OwnFolder& folder, const std::string& name, std::string& why) {
+template <typename Content>
+Content* make_file(const SharedFolder& folder, const std::string& name, mode_t mode,
+                   std::string& why) {
   folder.remove(name);  // of the program that this process was before exec()
   const auto made = make_private_file(name, 0, folder.descriptor());
   if (!made) {
@@ -57,17 +65,55 @@ File* make_file(const OwnFolder& folder, const std::string& name, std::string& w
   }
   // All of it is there, or a write to it would kill the application when the disk is full.
   void* memory = MAP_FAILED;
-  if (const int failed = posix_fallocate(made->get(), 0, sizeof(File)); failed != 0) {
+  if (const int failed = posix_fallocate(made->get(), 0, sizeof(Content)); failed != 0) {
     why = std::strerror(failed);
+  } else if (fchmod(made->get(), mode) != 0) {
+    why = std::strerror(errno);
   } else {
-    memory = mmap(nullptr, sizeof(File), PROT_READ | PROT_WRITE, MAP_SHARED, made->get(), 0);
+    memory = mmap(nullptr, sizeof(Content), PROT_READ | PROT_WRITE, MAP_SHARED, made->get(), 0);
     if (memory == MAP_FAILED) why = std::strerror(errno);
   }
   if (memory == MAP_FAILED) {
     folder.remove(name);
     return nullptr;
   }
-  return new (memory) File;
+  return new (memory) Content;
+}
+
+/// From now on readers believe it.
+void complete(Header& header) {
+  std::atomic_thread_fence(std::memory_order_release);
+  header.magic = kMagic;
+}
+
+void describe(Header& header, uint64_t ticks) {
+  header.header_bytes = sizeof(Header);
+  header.device_bytes = sizeof(Device);
+  header.device_records = kMostDevices;
+  header.kernel_bytes = sizeof(Kernel);
+  header.process = getpid();
+  header.start_ticks = ticks;
+  header.pid_namespace = pid_namespace();
+}
+
+void start_on(const Board& board, const std::string& name, uint64_t ticks) {
+  std::string why;
+  BoardFile* made = nullptr;
+  if (const auto opened = SharedFolder::open(board.folder)) {
+    remove_stale(*opened);
+    made = make_file<BoardFile>(*opened, name, 0644, why);
+    *board_path = opened->path() + "/" + name;
+  } else {
+    why = opened.error().message;
+  }
+  if (!made) {
+    board_path->clear();
+    log(LogLevel::kInfo, "other users' processes will not see this one: {}: {}", board.folder, why);
+    return;
+  }
+  describe(made->header, ticks);
+  complete(made->header);
+  the_board.store(made, std::memory_order_release);
 }
 
 std::string program() {
@@ -112,17 +158,25 @@ bool FileOwner::alive() const {
   return start_ticks != 0 && live::start_ticks(process) == start_ticks;
 }
 
-void start(const std::string& folder) {
+Board board_for(const std::string& of_machine, const std::string& own) {
+  if (of_machine == kUserBoard) return {own, false, false, {}};
+  const auto opened = SharedFolder::open(of_machine);
+  if (opened) return {of_machine, true, false, {}};
+  const Error& error = opened.error();
+  return {own, false, error.code == CL_INVALID_OPERATION, error.message};
+}
+
+void start(const std::string& folder, const Board& board) {
   MutexLock lock(adding);
   if (folder.empty() || the_file.load(std::memory_order_relaxed)) return;
   std::string why;
   const auto opened = OwnFolder::open(folder, OwnFolder::Missing::kIsMade);
   File* made = nullptr;
   const uint64_t ticks = start_ticks(getpid());
+  const std::string name = file_name(getpid(), ticks);
   if (opened) {
     remove_stale(*opened);
-    const std::string name = file_name(getpid(), ticks);
-    made = make_file(*opened, name, why);
+    made = make_file<File>(*opened, name, 0600, why);
     *path = folder + "/" + name;
   } else {
     why = opened.error().message;
@@ -132,29 +186,25 @@ void start(const std::string& folder) {
     return;
   }
   Header& header = made->header;
-  header.header_bytes = sizeof(Header);
-  header.device_bytes = sizeof(Device);
-  header.device_records = kMostDevices;
-  header.kernel_bytes = sizeof(Kernel);
+  describe(header, ticks);
   header.kernel_records = kMostKernels;
-  header.process = getpid();
-  header.start_ticks = ticks;
-  header.pid_namespace = pid_namespace();
   header.published_ns = now_ns();
   put_text(header.program, program());
-  std::atomic_thread_fence(std::memory_order_release);
-  header.magic = kMagic;
+  complete(header);
+  if (board.of_machine) start_on(board, name, ticks);
   the_file.store(made, std::memory_order_release);
 }
 
-void remove_stale(const OwnFolder& folder) {
+void remove_stale(const SharedFolder& folder) {
   constexpr size_t kMost = 4096;  // entries to be looked at
   for (const std::string& name : folder.names(kMost)) {
     const FileOwner owner = owner_of(name);
-    if (owner.start_ticks == 0 || owner.alive()) continue;
+    if (owner.start_ticks == 0) continue;
+    const auto file = folder.open_anybodys(name, kMostFileBytes);
+    struct stat status {};
+    if (!file || fstat(file->get(), &status) != 0 || status.st_uid != geteuid()) continue;
+    if (owner.alive()) continue;
     // Of another namespace of process numbers (a container) nothing can be said.
-    const auto file = folder.open_file(name, kMostFileBytes);
-    if (!file) continue;
     alignas(Header) std::array<char, sizeof(Header)> bytes{};
     const bool whole = pread(file->get(), bytes.data(), bytes.size(), 0) == sizeof(Header);
     uint64_t space = 0;
@@ -165,8 +215,10 @@ void remove_stale(const OwnFolder& folder) {
 
 void stop() {
   MutexLock lock(adding);
-  if (!path->empty()) unlink(path->c_str());
-  path->clear();
+  for (std::string* file : {&*path, &*board_path}) {
+    if (!file->empty()) unlink(file->c_str());
+    file->clear();
+  }
 }
 
 Header* process() {
@@ -188,8 +240,33 @@ Device* device(const DeviceInfo& info) {
   put_text(made.platform, info.platform);
   put_text(made.vendor, info.vendor);
   put_text(made.pci_address, info.pci_address);
+  if (BoardFile* board = the_board.load(std::memory_order_acquire)) {
+    Device& shown = board->devices[count];
+    shown.index = made.index;
+    shown.name = made.name;
+    shown.platform = made.platform;
+    shown.pci_address = made.pci_address;
+    board->header.devices.store(count + 1, std::memory_order_release);
+  }
   file->header.devices.store(count + 1, std::memory_order_release);
   return &made;
+}
+
+Device* on_board(Device* device) {
+  BoardFile* board = the_board.load(std::memory_order_acquire);
+  if (!board || !device) return device;
+  return &board->devices[static_cast<size_t>(
+      device - the_file.load(std::memory_order_acquire)->devices.data())];
+}
+
+void begin_busy(Device& device) {
+  device.busy.begin();
+  if (Device* shown = on_board(&device); shown != &device) device.busy.show_in(shown->busy);
+}
+
+void end_busy(Device& device) {
+  device.busy.end();
+  if (Device* shown = on_board(&device); shown != &device) device.busy.show_in(shown->busy);
 }
 
 void set_lost(uint32_t index, bool lost) {

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // What this process does now, for `tutti top`: counters in a small file that is mapped into memory,
-// in a folder of the user's own. Whoever counts writes relaxed stores and nothing else; no reader
-// can hold anybody up. Where nothing is published (TUTTI_TOP=off, no folder, no room) there are no
+// in a folder of the user's own. Whoever counts writes single words and nothing else; no reader can
+// hold anybody up. Where nothing is published (TUTTI_TOP=off, no folder, no room) there are no
 // counters, and who would count tests a pointer.
 //
 // The file: a Header, kMostDevices Device records, kMostKernels Kernel records, each as long as the
 // header says, so that a later version may append fields and records. Numbers are the machine's
 // own. It is removed when the process ends; what a crash leaves is known by the process's number
-// and start time, and removed by the next one. Owned by the process, never unmapped: threads may
-// still count at exit. A forked child has no part in it. Thread-safe.
+// and start time, and removed by the user's next one. Owned by the process, never unmapped: threads
+// may still count at exit. A forked child has no part in it. Thread-safe.
+//
+// The board is where processes tell each other until when they keep devices busy. Where the machine
+// has a folder for it, each has a second file there, which every user may read: the same records,
+// with a device's name and address, since when it is busy and until when, and nothing else. Else
+// the board is the folder of the user's own.
 #pragma once
 
 #include <array>
@@ -16,6 +21,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/kept_file.h"
@@ -48,16 +54,32 @@ class Busy {
     do {
       if (before >> kTimeBits == 0 && now == 0) now = tick_ns() / 1000;
     } while (!state_.compare_exchange_weak(
-        before, (before >> kTimeBits) == 0 ? one() | (now & kTimeMask) : before + one(),
-        std::memory_order_relaxed));
+        before, (before >> kTimeBits) == 0 ? one() | (now & kTimeMask) : before + one()));
   }
   void end() {
     uint64_t before = state_.load(std::memory_order_relaxed);
     do {
       if (before >> kTimeBits == 0) return;
-    } while (!state_.compare_exchange_weak(before, before >> kTimeBits == 1 ? 0 : before - one(),
-                                           std::memory_order_relaxed));
+    } while (!state_.compare_exchange_weak(before, before >> kTimeBits == 1 ? 0 : before - one()));
     if (before >> kTimeBits == 1) add(ended_us_, since(before, tick_ns()));
+  }
+  /// After begin() and end(), by whoever called: `shown` tells since when it goes on, but neither
+  /// how many there are nor for how long there were any. Who stores last has seen the last state,
+  /// since all threads see these stores and loads in one order. `meanwhile`: what another thread
+  /// may do before a store, for tests.
+  template <typename Meanwhile = void (*)()>
+  void show_in(
+      Busy& shown, const Meanwhile& meanwhile = [] {}) const {
+    const auto told = [this] {
+      const uint64_t state = state_.load();
+      return state >> kTimeBits == 0 ? 0 : one() | (state & kTimeMask);
+    };
+    uint64_t now = told(), before = 0;
+    do {
+      meanwhile();
+      shown.state_.store(now);
+      before = std::exchange(now, told());
+    } while (now != before);
   }
   /// Nanoseconds for which it has been going on, at `at_ns`; 0: it is not. For a copy of the word
   /// that a reader has.
@@ -132,16 +154,26 @@ struct FileOwner {
 };
 FileOwner owner_of(std::string_view file_name);
 
-/// Begins to publish in `folder`, which is made; once. Where that cannot be there are no counters,
-/// which is worth a line of the log.
-void start(const std::string& folder);
-/// Removes the file. Counters stay usable.
+struct Board {
+  std::string folder;
+  bool of_machine = false;  // else of the user's own
+  bool missing = false;     // the machine has none
+  std::string problem;      // why the machine's is not used; empty: it is, or nobody wants it
+};
+/// `of_machine`: the machine's folder, or kUserBoard. `own`: folder()'s.
+Board board_for(const std::string& of_machine, const std::string& own);
+inline constexpr std::string_view kUserBoard = "user";
+
+/// Begins to publish in `folder`, which is made, and on the board; once. Where that cannot be there
+/// are no counters, which is worth a line of the log.
+void start(const std::string& folder, const Board& board = {});
+/// Removes the files. Counters stay usable.
 void stop();
 
 /// No file is larger, of whatever version.
 inline constexpr uint64_t kMostFileBytes = 4 * kMiB;
-/// Removes from the folder what processes left that are gone.
-void remove_stale(const OwnFolder& folder);
+/// Removes from the folder what this user's processes left that are gone.
+void remove_stale(const SharedFolder& folder);
 
 /// The process's own; null: there are none.
 Header* process();
@@ -152,6 +184,11 @@ struct DeviceInfo {
 };
 /// The counters of a device; the same for the same index. Null: there are none.
 Device* device(const DeviceInfo& info);
+/// Its record on the board.
+Device* on_board(Device* device);
+/// Something more of the process is in the device's queues, or less.
+void begin_busy(Device& device);
+void end_busy(Device& device);
 /// The device takes no part from now on, or does again.
 void set_lost(uint32_t index, bool lost);
 /// Of a kernel on a device, by name; null: there are none, or no record is left.

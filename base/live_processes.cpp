@@ -2,12 +2,15 @@
 #include "base/live_processes.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <cstring>
 
 #include "base/clock.h"
-#include "base/live_counters.h"
 #include "base/printable.h"
 
 namespace tutti::live {
@@ -67,6 +70,7 @@ bool parse_process(std::string_view content, uint64_t at_ns, LiveProcess& into) 
   }
   into.process = header.number<int32_t>(offsetof(Header, process));
   into.start_ticks = TUTTI_U64(header, Header, start_ticks);
+  into.pid_namespace = TUTTI_U64(header, Header, pid_namespace);
   into.program = printable(TUTTI_TEXT(header, Header, program));
   into.published_ns = TUTTI_U64(header, Header, published_ns);
   into.waiting = TUTTI_U64(header, Header, waiting);
@@ -110,6 +114,19 @@ bool parse_process(std::string_view content, uint64_t at_ns, LiveProcess& into) 
     into.devices[device].kernels.push_back(std::move(kernel));
   }
   return true;
+}
+
+Life life_of(const FileOwner& owner, uid_t user) {
+  if (owner.start_ticks == 0 || owner.process <= 0) return Life::kGone;
+  if (const uint64_t ticks = start_ticks(owner.process); ticks != 0) {
+    struct stat status {};
+    const bool users =
+        user == geteuid() || (stat(fmt::format("/proc/{}", owner.process).c_str(), &status) == 0 &&
+                              status.st_uid == user);
+    return ticks == owner.start_ticks && users ? Life::kAlive : Life::kGone;
+  }
+  const bool of_another = kill(owner.process, 0) != 0 && errno == EPERM;
+  return of_another && user != geteuid() ? Life::kHidden : Life::kGone;
 }
 
 std::optional<LiveProcess> read_process(const OwnFolder& folder, const std::string& name) {

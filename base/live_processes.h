@@ -4,6 +4,8 @@
 // as none. Stateless, thread-safe.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "base/kept_file.h"
+#include "base/live_counters.h"
 
 namespace tutti::live {
 
@@ -36,7 +39,7 @@ struct LiveDevice {
 
 struct LiveProcess {
   int process = 0;
-  uint64_t start_ticks = 0;
+  uint64_t start_ticks = 0, pid_namespace = 0;
   std::string program;
   uint64_t published_ns = 0;
   uint64_t waiting = 0, waited = 0, waited_ns = 0;
@@ -53,6 +56,11 @@ struct LiveSample {
 std::optional<LiveProcess> read_process(const OwnFolder& folder, const std::string& name);
 /// Removes what processes left that are gone.
 LiveSample read_processes(const std::string& folder);
+/// What can be told of the process that a file of `user` is named after. Gone is also one of
+/// another user, in whose name it lies. Where /proc hides other users' processes (hidepid), of one
+/// of these only that there is one of its number.
+enum class Life : uint8_t { kGone, kAlive, kHidden };
+Life life_of(const FileOwner& owner, uid_t user);
 /// One file's content. False: it is damaged.
 bool parse_process(std::string_view content, uint64_t at_ns, LiveProcess& into);
 

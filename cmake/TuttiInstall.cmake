@@ -11,6 +11,7 @@
 #   PREFIX/etc/OpenCL/vendors/tutti.icd     for ICD loaders; /etc/OpenCL/vendors with PREFIX=/usr
 #   PREFIX/share/tutti/vendors/tutti.icd    a folder with Tutti alone, for `tutti run`
 #   PREFIX/share/tutti/profiles.toml        what programs check of a device, and get for it
+#   PREFIX/lib/tmpfiles.d/tutti.conf        has systemd make the folder that users' processes share
 #   PREFIX/share/man/man1/tutti*.1.gz       the manual pages; completions for bash, zsh and fish
 #   PREFIX/share/doc/tutti/                 README.md, CHANGELOG.md, docs/
 #   /etc/tutti/tutti.toml                   every option, commented out; with PREFIX=/usr only, since
@@ -95,6 +96,8 @@ set(tutti_changes \"${changes}\")")
           DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/tutti")
   install(FILES "${CMAKE_SOURCE_DIR}/platform/profiles.toml"
           DESTINATION "${CMAKE_INSTALL_DATADIR}/tutti")
+  install(FILES "${packaging}/tmpfiles.conf" DESTINATION "${CMAKE_INSTALL_LIBDIR}/tmpfiles.d"
+          RENAME tutti.conf)
   install(FILES "${packaging}/copyright" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/tutti")
 
   # `cmake --install --prefix` may change the prefix, so the .icd files are written then. /usr is

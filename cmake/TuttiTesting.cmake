@@ -214,6 +214,7 @@ function(tutti_add_client_test)
       "TUTTI_CACHE=${cache}/tutti"
       "TUTTI_MODEL=process"
       "TUTTI_NEIGHBOURS=off"  # other tests run beside this one
+      "TUTTI_BOARD=user"      # and other users need not know
       "POCL_CACHE_DIR=${pocl_cache}"
       ${tutti_devices_${arg_DEVICES}})
   if(arg_BALANCER)

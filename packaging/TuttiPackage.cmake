@@ -44,7 +44,8 @@ set(CPACK_DEBIAN_PACKAGE_RECOMMENDS
     "pocl-opencl-icd | nvidia-opencl-icd | intel-opencl-icd | mesa-opencl-icd")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS clinfo)
 set(CPACK_DEBIAN_PACKAGE_PROVIDES opencl-icd)
-set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA "${CMAKE_CURRENT_LIST_DIR}/conffiles")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA "${CMAKE_CURRENT_LIST_DIR}/conffiles"
+    "${CMAKE_CURRENT_LIST_DIR}/postinst" "${CMAKE_CURRENT_LIST_DIR}/postrm")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
 set(CPACK_RPM_COMPRESSION_TYPE xz)
@@ -63,6 +64,6 @@ set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION
     /etc /etc/OpenCL /etc/OpenCL/vendors /usr/libexec /usr/share/bash-completion
     /usr/share/bash-completion/completions /usr/share/fish /usr/share/fish/vendor_completions.d
     /usr/share/zsh /usr/share/zsh/vendor-completions /usr/share/lintian
-    /usr/share/lintian/overrides /usr/share/man /usr/share/man/man1 /usr/share/doc)
+    /usr/share/lintian/overrides /usr/share/man /usr/share/man/man1 /usr/share/doc /usr/lib/tmpfiles.d)
 
 include(CPack)

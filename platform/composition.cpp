@@ -159,7 +159,13 @@ const Composition* compose() {
   const Config& config = process_config();
   const uint64_t begun_ns = now_ns();
   std::vector<DeviceReport> report;
-  if (config.top.value == Switch::kOn) live::start(live::folder(cache_folder(config)));
+  const std::string own = live::folder(cache_folder(config));
+  const live::Board board = live::board_for(config.board.value, own);
+  if (!board.problem.empty() && !board.missing) {
+    log(LogLevel::kInfo, "only this user's processes are looked at: {}: {}", config.board.value,
+        board.problem);
+  }
+  if (config.top.value == Switch::kOn) live::start(own, board);
   // Once the drivers are loaded, an exit of the process in another thread waits, since it destroys
   // what they use; not before: it may have begun with that.
   static_cast<void>(vendor_loader(config));
@@ -176,7 +182,7 @@ const Composition* compose() {
       std::move(list), config.memory.value == 0 ? UINT64_MAX : config.memory.value << 20,
       preferred_primary(config, report));
   if (config.neighbours.value == Switch::kOn) {
-    made->backends->others().watch(live::folder(cache_folder(config)));
+    made->backends->others().watch(board.folder);
   }
   auto capabilities = merged(*made->backends, made->backends->real_devices());
   made->engine =

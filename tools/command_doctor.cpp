@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/live_counters.h"
 #include "base/own_files.h"
 #include "kernel_compiler/compiler_client.h"
 #include "platform/composition_devices.h"
@@ -195,6 +196,7 @@ Diagnosis diagnose() {
   check_graphics_cards("/sys/bus/pci/devices", devices, findings);
   check_device_nodes("/dev", findings);
   check_cache(cache_folder(config), findings);
+  check_board(config, live::folder(cache_folder(config)), findings);
   TrialEnvironment environment(config);
   const LoaderView in_run = ask_loader(probe);
   diagnosis.known = in_run.asked;

@@ -68,6 +68,8 @@ void check_configuration(const ConfigSources& sources, const LoadedConfig& loade
 void check_environment(const std::vector<std::pair<std::string, std::string>>& environment,
                        Findings& findings);
 void check_cache(const std::string& folder, Findings& findings);
+/// Whose processes launches are planned around. `own`: where this user's publish.
+void check_board(const Config& config, const std::string& own, Findings& findings);
 
 /// The files through which drivers reach GPUs, those that exist below `root` ("/dev").
 void check_device_nodes(const std::filesystem::path& root, Findings& findings);

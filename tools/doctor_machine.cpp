@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/kept_file.h"
+#include "base/live_counters.h"
 #include "base/lower_case.h"
 #include "tools/doctor.h"
 
@@ -227,6 +228,38 @@ void check_cache(const std::string& folder, Findings& findings) {
         fmt::format("{}: {} file{}, {} KiB, {} MiB free", folder, files, files == 1 ? "" : "s",
                     (bytes + 1023) >> 10, free >> 20),
         {});
+  }
+}
+
+void check_board(const Config& config, const std::string& own, Findings& findings) {
+  const auto add = [&findings](Severity severity, std::string text, std::string fix = {}) {
+    findings.push_back({severity, "neighbours", std::move(text), std::move(fix)});
+  };
+  if (config.neighbours.value == Switch::kOff || config.top.value == Switch::kOff) {
+    const bool deaf = config.neighbours.value == Switch::kOff;
+    add(Severity::kNote,
+        fmt::format("launches are {} ({}=off)",
+                    deaf ? "not planned around other processes" : "not shown to other processes",
+                    deaf ? "TUTTI_NEIGHBOURS" : "TUTTI_TOP"));
+    return;
+  }
+  const std::string& folder = config.board.value;
+  const live::Board board = live::board_for(folder, own);
+  if (board.of_machine) {
+    add(Severity::kOk, fmt::format("launches are planned around those of all users: {}", folder));
+    return;
+  }
+  const std::string alone = "launches are planned around those of this user alone";
+  if (board.problem.empty()) {
+    add(Severity::kOk, fmt::format("{} (TUTTI_BOARD=user)", alone));
+  } else if (board.missing) {
+    add(Severity::kNote, fmt::format("{}: there is no {}", alone, folder),
+        fmt::format("as root, until the next start: install -d -m 1777 {}", folder));
+  } else {
+    add(Severity::kWarning, fmt::format("{}: {}: {}", alone, folder, board.problem),
+        board.problem == kNotSticky
+            ? "chmod +t " + folder
+            : fmt::format("as root: install -d -m 1777 {}; or set TUTTI_BOARD=user", folder));
   }
 }
 

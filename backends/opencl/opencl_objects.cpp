@@ -79,12 +79,12 @@ Result<cl_sampler> create_vendor_sampler(const VendorFunctions& cl, cl_context c
 // ---------------------------------------------------------------------------------
 
 void QueueTrack::begin_busy() {
-  if (!busy_.exchange(true, std::memory_order_relaxed)) live_->busy.begin();
+  if (!busy_.exchange(true, std::memory_order_relaxed)) live::begin_busy(*live_);
 }
 
 void QueueTrack::end_busy(uint64_t count) {
   if (!busy_.exchange(false, std::memory_order_relaxed)) return;
-  live_->busy.end();
+  live::end_busy(*live_);
   count_calls();
   if (enqueued.load(std::memory_order_relaxed) > count)
     begin_busy();  // another thread's, meanwhile

@@ -28,7 +28,7 @@ bool QueueProgress::Staged::settled() {
 }
 
 QueueProgress::~QueueProgress() {
-  if (counters_ != nullptr && busy_.load()) counters_->busy.end();
+  if (counters_ != nullptr && busy_.load()) live::end_busy(*counters_);
 }
 
 void QueueProgress::note_enqueued(uint64_t number, StagedPtr staged) {
@@ -38,7 +38,7 @@ void QueueProgress::note_enqueued(uint64_t number, StagedPtr staged) {
   }
   if (counters_ != nullptr) {
     live::add(counters_->commands, 1);
-    if (!busy_.exchange(true, std::memory_order_relaxed)) counters_->busy.begin();
+    if (!busy_.exchange(true, std::memory_order_relaxed)) live::begin_busy(*counters_);
   }
   if (!staged) return;
   const MutexLock lock(mutex_);
@@ -72,7 +72,7 @@ void QueueProgress::note_ended(uint64_t count) {
   if (counters_ != nullptr && busy_.load(std::memory_order_relaxed) &&
       count >= enqueued_.load(std::memory_order_relaxed) &&
       busy_.exchange(false, std::memory_order_relaxed)) {
-    counters_->busy.end();
+    live::end_busy(*counters_);
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler/devices/other_processes.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,10 +14,16 @@
 namespace tutti::scheduler {
 namespace {
 
-// Processes come and go seldom, and to look for them takes some 50 µs; to read what one of them
-// claims takes one.
+// Processes come and go seldom, and to look for them takes some 10 µs, and as much for each; to
+// read what one of them claims takes one.
 constexpr uint64_t kBetweenSearches = 200'000'000;  // nanoseconds
 constexpr uint64_t kBetweenLooks = 1'000'000;
+constexpr uint64_t kLeastPause = 50;  // times what was taken
+// Files that are not known yet, of which each is opened, and copied where its process is there.
+constexpr size_t kMostOpened = 64;
+constexpr uint64_t kMostBoardBytes = uint64_t{256} << 10;
+// Each keeps a file open. Nobody can keep others off the board by having many.
+constexpr size_t kMostProcesses = 64, kMostOfAnotherUser = 16;
 // Whoever claims more is mistaken, or lies.
 constexpr uint64_t kLongestClaim = 60'000'000'000;
 constexpr uint64_t kLongestGuess = 1'000'000'000;
@@ -85,10 +92,10 @@ void OtherProcesses::add_device(uint32_t backend, const backends::DeviceTraits& 
   devices_.push_back({backend, traits});
   processes_.clear();  // they are asked for this device, too
   next_search_ns_ = 0;
-  shown_[backend].store(
-      live::device({traits.index, static_cast<uint32_t>(traits.type), traits.device_name,
-                    traits.platform_name, traits.vendor, traits.pci_address}),
-      std::memory_order_release);
+  shown_[backend].store(live::on_board(live::device(
+                            {traits.index, static_cast<uint32_t>(traits.type), traits.device_name,
+                             traits.platform_name, traits.vendor, traits.pci_address})),
+                        std::memory_order_release);
 }
 
 void OtherProcesses::watch(std::string folder) {
@@ -100,16 +107,22 @@ void OtherProcesses::watch(std::string folder) {
 
 void OtherProcesses::look_again(uint64_t now) {
   if (!mutex_.try_lock()) return;  // somebody does
+  // Whatever lies on the board, either takes one part of this thread's time in so many.
+  const auto next = [now](uint64_t pause, uint64_t begun) {
+    return now + std::max(pause, kLeastPause * (thread_ns() - begun));
+  };
   if (now >= next_search_ns_) {
-    next_search_ns_ = now + kBetweenSearches;
+    const uint64_t begun = thread_ns();
     try {
       find_processes();
     } catch (const std::bad_alloc&) {
       // Who cannot be looked at counts as nobody; the lock is not kept for that.
     }
+    next_search_ns_ = next(kBetweenSearches, begun);
   }
+  const uint64_t begun = thread_ns();
   read_claims(now);
-  next_look_ns_.store(now + (processes_.empty() ? kBetweenSearches : kBetweenLooks),
+  next_look_ns_.store(next(processes_.empty() ? kBetweenSearches : kBetweenLooks, begun),
                       std::memory_order_relaxed);
   mutex_.unlock();
 }
@@ -120,30 +133,56 @@ void OtherProcesses::find_processes() {
     uint32_t devices = 0;
     const ssize_t got = pread(known.file.get(), &devices, sizeof devices,
                               static_cast<off_t>(offsetof(live::Header, devices)));
-    return got != sizeof devices || devices != known.devices || !known.owner.alive();
+    return got != sizeof devices || devices != known.devices ||
+           live::life_of(known.owner, known.user) == live::Life::kGone;
   });
-  const auto folder = OwnFolder::open(folder_, OwnFolder::Missing::kFails);
+  const auto folder = SharedFolder::open(folder_);
   if (!folder) return;
   const int self = getpid();
+  size_t opened = 0;
   for (const std::string& name : folder->names(live::kMostFiles)) {
     const live::FileOwner owner = live::owner_of(name);
     const bool known = std::any_of(processes_.begin(), processes_.end(),
                                    [&](const Process& process) { return process.owner == owner; });
-    if (known || owner.process == self) continue;
-    if (auto process = process_of(*folder, name, owner)) processes_.push_back(std::move(*process));
+    if (known || owner.start_ticks == 0 || owner.process == self) continue;
+    if (++opened > kMostOpened || processes_.size() == kMostProcesses) break;
+    auto file = folder->open_anybodys(name, kMostBoardBytes);
+    if (!file) continue;
+    if (auto process = process_of(std::move(*file), owner)) {
+      processes_.push_back(std::move(*process));
+    }
   }
 }
 
+bool OtherProcesses::has_room_for(uid_t user) const {
+  if (user == geteuid()) return true;
+  return std::count_if(processes_.begin(), processes_.end(), [user](const Process& process) {
+           return process.user == user;
+         }) < static_cast<std::ptrdiff_t>(kMostOfAnotherUser);
+}
+
 std::optional<OtherProcesses::Process> OtherProcesses::process_of(
-    const OwnFolder& folder, const std::string& name, const live::FileOwner& owner) const {
-  auto file = folder.open_file(name, live::kMostFileBytes);
-  const auto found = live::read_process(folder, name);
-  if (!file || !found || found->process != owner.process) return std::nullopt;
+    Descriptor file, const live::FileOwner& owner) const {
+  struct stat status {};
+  if (fstat(file.get(), &status) != 0 || !has_room_for(status.st_uid)) return std::nullopt;
+  const live::Life life = live::life_of(owner, status.st_uid);
+  if (life == live::Life::kGone) return std::nullopt;
+  const auto content = read_rest(file, kMostBoardBytes);
+  live::LiveProcess found;
+  if (!content || !live::parse_process(*content, now_ns(), found) ||
+      live::FileOwner{found.process, found.start_ticks} != owner) {
+    return std::nullopt;
+  }
+  const bool hidden = life == live::Life::kHidden;
+  // A number of another namespace is another process's here.
+  if (hidden && found.pid_namespace != live::pid_namespace()) return std::nullopt;
   std::vector<const backends::DeviceTraits*> devices;
   for (const Known& ours : devices_) devices.push_back(&ours.traits);
-  Process process{owner, std::move(*file), static_cast<uint32_t>(found->devices.size()), {}};
+  Process process{
+      owner, status.st_uid, hidden, std::move(file), static_cast<uint32_t>(found.devices.size()),
+      {}};
   for (const Known& ours : devices_) {
-    const live::LiveDevice* shown = same_device(ours.traits, devices, *found);
+    const live::LiveDevice* shown = same_device(ours.traits, devices, found);
     if (shown == nullptr) continue;
     process.places.push_back({ours.backend, shown->busy_state_place, shown->busy_until_place});
   }
@@ -154,9 +193,11 @@ void OtherProcesses::read_claims(uint64_t now) {
   std::array<uint32_t, kMostBackends> counts{};
   for (const Process& process : processes_) {
     for (const Process::Place& place : process.places) {
-      // What has no expected end goes on for as long as it has gone on.
-      const uint64_t busy =
-          live::Busy::going_on(number_at(process.file, place.busy_state).value_or(0), now);
+      // What has no expected end goes on for as long as it has gone on; in a file that a crash has
+      // left, for ever.
+      const uint64_t state =
+          process.hidden ? 0 : number_at(process.file, place.busy_state).value_or(0);
+      const uint64_t busy = live::Busy::going_on(state, now);
       const uint64_t expected = number_at(process.file, place.busy_until).value_or(0);
       const uint64_t until = std::max(busy == 0 ? 0 : now + std::min(busy, kLongestGuess),
                                       remaining(expected, now) == 0 ? 0 : expected);

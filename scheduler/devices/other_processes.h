@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What other processes of this user have given to the same devices: each publishes until when it
+// What other processes have given to the same devices: each publishes on the board until when it
 // expects to keep a device busy (base/live_counters.h), and plans with what the others publish. It
 // decides where something runs, never whether it may, so nothing of it needs to be true: what is
-// damaged, far too long, or of a process that has gone counts as nothing. Nobody waits for anybody.
-// Thread-safe.
+// damaged, far too long, or of a process that has gone counts as nothing. Others may be hostile:
+// their files are copied word by word and never mapped, what is looked at is bounded, and looking
+// takes no more than its part of the time. Nobody waits for anybody. Thread-safe.
 #pragma once
+
+#include <sys/types.h>
 
 #include <array>
 #include <atomic>
@@ -34,7 +37,7 @@ class OtherProcesses {
  public:
   /// The device of this process: where it publishes, by traits().index.
   void add_device(uint32_t backend, const backends::DeviceTraits& traits);
-  /// From now on the processes that publish in the folder are looked at.
+  /// From now on the processes that publish in the folder, the board's, are looked at.
   void watch(std::string folder);
 
   void publish(uint32_t backend, uint64_t busy_until_ns) {
@@ -59,6 +62,8 @@ class OtherProcesses {
   };
   struct Process {
     live::FileOwner owner;
+    uid_t user = 0;
+    bool hidden = false;  // it may have gone, and another one may have its number
     Descriptor file;
     uint32_t devices = 0;  // that it had
     struct Place {
@@ -70,8 +75,9 @@ class OtherProcesses {
 
   void look_again(uint64_t now);
   void find_processes() TUTTI_REQUIRES(mutex_);
-  std::optional<Process> process_of(const OwnFolder& folder, const std::string& name,
-                                    const live::FileOwner& owner) const TUTTI_REQUIRES(mutex_);
+  std::optional<Process> process_of(Descriptor file, const live::FileOwner& owner) const
+      TUTTI_REQUIRES(mutex_);
+  bool has_room_for(uid_t user) const TUTTI_REQUIRES(mutex_);
   void read_claims(uint64_t now) TUTTI_REQUIRES(mutex_);
 
   std::array<std::atomic<live::Device*>, kMostBackends> shown_{};

@@ -22,6 +22,7 @@ FILES = ("bin/tutti", "bin/tutti-bench", "lib/tutti/libtutti.so",
          "share/doc/tutti/README.md", "share/doc/tutti/CHANGELOG.md",
          "share/doc/tutti/docs/options.md", "share/doc/tutti/docs/design/splitting.md",
          "share/tutti/vendors/tutti.icd", "share/tutti/profiles.toml",
+         "lib/tmpfiles.d/tutti.conf",
          "share/zsh/vendor-completions/_tutti")
 
 
@@ -108,12 +109,23 @@ def check_distribution(cmake, build, folder):
     expect(sorted(conffiles.read_text().split()) == there, f"{conffiles} to list {there}")
 
 
+def check_board(root):
+    """systemd makes the folder that the driver looks for, as the driver wants it."""
+    line, = [line for line in (root / "usr/lib/tmpfiles.d/tutti.conf").read_text().splitlines()
+             if line and line[0] != "#"]
+    kind, folder, mode, *owner = line.split()
+    told = json.loads(run(root / "usr/bin/tutti", "config", "--json", TUTTI_BOARD=""))
+    expect(folder in str(told), f"the folder of tmpfiles.d, {folder}, to be the option's: {told}")
+    expect((kind, mode, owner) == ("d", "1777", ["root", "root", "-"]), line)
+
+
 def main():
     cmake, build, clinfo = sys.argv[1:]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name).resolve()
         check_own_prefix(cmake, build, clinfo, folder)
         check_distribution(cmake, build, folder)
+        check_board(folder / "root")
     print("installed and used as it should be")
 
 

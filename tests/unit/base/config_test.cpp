@@ -214,7 +214,7 @@ TEST(Config, TheCacheFolder) {
 }
 
 TEST(Config, TheTableTellsEveryOption) {
-  EXPECT_EQ(option_table().size(), 39u);
+  EXPECT_EQ(option_table().size(), 40u);
   for (const OptionInfo& option : option_table()) {
     EXPECT_THAT(std::string(option.variable), HasSubstr("TUTTI_"));
     EXPECT_FALSE(option.key.empty());

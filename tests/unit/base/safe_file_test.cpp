@@ -3,9 +3,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "base/kept_file.h"
@@ -141,6 +146,70 @@ TEST(OwnFolder, FollowsNoLinkOfItsEntries) {
   // The folder itself may be a link of the user's.
   std::filesystem::create_symlink("a", folder / "b");
   EXPECT_EQ(read_kept(folder / "b/link"), "new");
+}
+
+std::string why_not_shared(const std::string& path) {
+  const auto opened = SharedFolder::open(path);
+  return opened ? "" : opened.error().message;
+}
+
+TEST(SharedFolder, IsRootsOrOursAndLetsNobodyRemoveWhatIsAnothers) {
+  TemporaryFolder folder;
+  const std::string own = folder / "own";
+  EXPECT_EQ(SharedFolder::open(own).error().code, CL_INVALID_OPERATION);
+  std::filesystem::create_directory(own);
+  for (const mode_t mode : {0700, 0755, 01777, 01770}) {
+    ASSERT_EQ(chmod(own.c_str(), mode), 0);
+    EXPECT_EQ(why_not_shared(own), "") << std::oct << mode;
+  }
+  for (const mode_t mode : {0777, 0770, 0702}) {
+    ASSERT_EQ(chmod(own.c_str(), mode), 0);
+    EXPECT_EQ(why_not_shared(own), kNotSticky) << std::oct << mode;
+  }
+  EXPECT_EQ(why_not_shared(folder.write("file", "")), "Not a directory");
+  ASSERT_EQ(chmod(own.c_str(), 01777), 0);
+  const std::string link = folder / "link";
+  ASSERT_EQ(symlink(own.c_str(), link.c_str()), 0);
+  EXPECT_EQ(why_not_shared(link), "") << "our own link";
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give folders away";
+  ASSERT_EQ(lchown(link.c_str(), 65534, 65534), 0);
+  EXPECT_EQ(why_not_shared(link), "it is another user's link");
+  ASSERT_EQ(chown(own.c_str(), 65534, 65534), 0);
+  EXPECT_EQ(why_not_shared(own), "it belongs to another user");
+}
+
+TEST(SharedFolder, WhatLiesThereNeitherWaitsNorLeadsElsewhere) {
+  TemporaryFolder folder;
+  folder.write("a", "12345");
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0666), 0);
+  ASSERT_EQ(symlink((folder / "a").c_str(), (folder / "link").c_str()), 0);
+  std::filesystem::create_directory(folder / "folder");
+  const auto why = [&folder](const std::string& name, uint64_t most_bytes = 100) {
+    const auto file = SharedFolder::open(folder.path())->open_anybodys(name, most_bytes);
+    return file ? read_rest(*file, most_bytes).value() : file.error().message;
+  };
+  EXPECT_EQ(why("a"), "12345");
+  EXPECT_EQ(why("a", 4), "it is too large");
+  EXPECT_EQ(why("pipe"), "it is no regular file");
+  EXPECT_EQ(why("folder"), "it is no regular file");
+  EXPECT_EQ(why("link"), strerror(ELOOP));
+  EXPECT_EQ(why("none"), strerror(ENOENT));
+  EXPECT_EQ(why("../" + std::filesystem::path(folder.path()).filename().string() + "/a"),
+            strerror(EXDEV));
+  // A user may mount over its file what answers late, or never.
+  const pid_t child = fork();
+  if (child == 0) {
+    if (unshare(CLONE_NEWNS) != 0 || mount("", "/", "", MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount("/dev/null", (folder / "a").c_str(), "", MS_BIND, nullptr) != 0) {
+      _exit(2);
+    }
+    _exit(why("a") == strerror(EXDEV) ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 2) GTEST_SKIP() << "nothing can be mounted here";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(OutputFile, IsMadeAsUsualAndReplacedAsAWhole) {

@@ -313,6 +313,30 @@ TEST_F(DoctorTest, AFullCache) {
   }
 }
 
+TEST_F(DoctorTest, WhoseProcessesAreLookedAt) {
+  const std::string folder = tree_ / "board";
+  const auto told = [&](const std::string& environment) {
+    return finding(diagnosis(0, "TUTTI_BOARD=" + environment), "neighbours", "launches");
+  };
+  json entry = told(folder);
+  EXPECT_EQ(entry["severity"], "note");
+  EXPECT_THAT(entry["text"], HasSubstr("this user alone: there is no " + folder));
+  EXPECT_THAT(entry["fix"], HasSubstr("install -d -m 1777 " + folder));
+  std::filesystem::create_directory(folder);
+  std::filesystem::permissions(folder, std::filesystem::perms::all);
+  entry = told(folder);
+  EXPECT_EQ(entry["severity"], "warning");
+  EXPECT_EQ(entry["fix"], "chmod +t " + folder);
+  std::filesystem::permissions(folder,
+                               std::filesystem::perms::all | std::filesystem::perms::sticky_bit);
+  entry = told(folder);
+  EXPECT_EQ(entry["severity"], "ok");
+  EXPECT_EQ(entry["text"], "launches are planned around those of all users: " + folder);
+  EXPECT_THAT(told("user")["text"], HasSubstr("TUTTI_BOARD=user"));
+  EXPECT_THAT(told("user TUTTI_TOP=off")["text"], HasSubstr("TUTTI_TOP=off"));
+  EXPECT_THAT(told("user TUTTI_NEIGHBOURS=off")["text"], HasSubstr("TUTTI_NEIGHBOURS=off"));
+}
+
 TEST_F(DoctorTest, WithoutAHome) {
   const Outcome outcome =
       shell("env -i OCL_ICD_VENDORS=" + (tree_ / "v") + " " + tool() + " doctor");
