@@ -173,8 +173,9 @@ TEST_F(Staged, WhatIsPackedPassesThroughBlocks) {
       ASSERT_TRUE(transfers->write_packed(0, *queue, *memory, 3, size, pack));
       const auto got = content(3, size);
       for (uint64_t at = 0; at < size; ++at) ASSERT_EQ(got[at], ~bytes[size - 1 - at]) << at;
-      const bool pinned = kind == kPins && size > kMiB;
-      EXPECT_EQ(through_pinned, pinned ? size : 0);
+      // A rest may have a stage to itself, which is too small to be pinned.
+      EXPECT_GE(through_pinned, kind == kPins ? size / kMiB * kMiB : 0);
+      EXPECT_LE(through_pinned, kind == kPins ? size : 0);
     }
   }
 }
