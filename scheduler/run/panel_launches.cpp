@@ -135,10 +135,11 @@ Result<backends::CompletionPtr> PanelLaunches::launch_block(backends::Queue& que
 
 uint64_t PanelLaunches::place_for(const SliceRange& groups) {
   for (uint64_t n = 0; n < places_.size(); ++n) {
-    const auto& users = places_[n].users;
+    const auto& [users, there] = places_[n];
+    if (there != groups) continue;
     const bool failed =
         std::any_of(users.begin(), users.end(), [](const auto& user) { return user->poll() < 0; });
-    if (places_[n].groups == groups && !failed) return n;
+    if (!failed) return n;
   }
   const uint64_t n = (newest_ + 1) % places_.size();
   // What becomes of them, their packages tell.

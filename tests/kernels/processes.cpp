@@ -34,8 +34,9 @@ void add_split(const std::string& summary, Totals& totals) {
     const std::string name = kernel["name"];
     if (std::stoull(name.substr(1)) >= kFirstExtra) continue;
     totals.split += kernel["split"] > 0 ? 1 : 0;
-    totals.streamed += kernel["streamed"] > 0 ? 1 : 0;
-    totals.panels += kernel["panels"] > 0 ? 1 : 0;
+    // Told of those alone that were split.
+    totals.streamed += kernel.value("streamed", 0) > 0 ? 1 : 0;
+    totals.panels += kernel.value("panels", 0) > 0 ? 1 : 0;
   }
 }
 
