@@ -102,4 +102,14 @@ void DivisionGuard::leave() {}
 
 #endif
 
+DivisionHandlerHold::DivisionHandlerHold(bool wanted) {
+  struct sigaction now = {};
+  if (!wanted || sigaction(SIGFPE, nullptr, &now) != 0) return;
+  if ((now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL) before_ = now;
+}
+
+DivisionHandlerHold::~DivisionHandlerHold() {
+  if (before_) sigaction(SIGFPE, &*before_, nullptr);
+}
+
 }  // namespace tutti::backends

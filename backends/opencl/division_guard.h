@@ -9,8 +9,11 @@
 // divisions stays as it is, also in the threads that launch.
 #pragma once
 
+#include <signal.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace tutti::backends {
 
@@ -42,6 +45,19 @@ class DivisionGuard {
   static void enter();
   static void leave();
   bool held_;
+};
+
+/// Lies over a vendor's call that may install a handler of SIGFPE, if it is `wanted`: afterwards
+/// the process has the one that was there before, if there was one.
+class DivisionHandlerHold {
+ public:
+  explicit DivisionHandlerHold(bool wanted);
+  ~DivisionHandlerHold();
+  DivisionHandlerHold(const DivisionHandlerHold&) = delete;
+  DivisionHandlerHold& operator=(const DivisionHandlerHold&) = delete;
+
+ private:
+  std::optional<struct sigaction> before_;
 };
 
 }  // namespace tutti::backends

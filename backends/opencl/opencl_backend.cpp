@@ -90,6 +90,7 @@ Result<OpenClBackend::ContextPtr> OpenClBackend::make_context(uint32_t generatio
   const ExitHold hold;
   if (vendors_gone()) return device_.gone("clCreateContext");
   const ApplicationSignals signals;
+  const DivisionHandlerHold divisions(device_.quirks.handles_crashes);
   // The name stays: a driver may call from a thread of its own.
   if (!context_name_) context_name_ = keep_forever(std::make_unique<std::string>(device_.name));
   OwnedContext made(device_.cl->clCreateContext(properties.data(), 1, &device_.device,

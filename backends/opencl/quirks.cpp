@@ -77,6 +77,9 @@ Quirks quirks_of(const DeviceTraits& traits) {
     quirks.synchronous = true;
     quirks.one_at_a_time = true;
   }
+  // Intel's CPU runtime, 2026.22: its LLVM's, which print a backtrace and end the process.
+  quirks.handles_crashes = traits.type == CL_DEVICE_TYPE_CPU && !is_pocl(traits) &&
+                           contains_ignoring_case(traits.vendor, "intel");
   if (contains_ignoring_case(traits.vendor, "nvidia")) {
     // Driver 580, H200: a launch with its event takes 5 µs, on a profiling queue 10.
     quirks.costly_profiling = true;

@@ -29,6 +29,9 @@ struct Quirks {
   /// A kernel's integer division by zero traps in the thread that runs commands, and the driver's
   /// own handler looks away there.
   bool traps_divisions = false;
+  /// With its first context come handlers of crashes, over those by which other drivers survive
+  /// their kernels' divisions by zero.
+  bool handles_crashes = false;
   /// Commands cost several times as much on queues that measure times.
   bool costly_profiling = false;
   /// Offsets of launches are 32-bit numbers with a sign; ids are wrong beyond.

@@ -132,7 +132,7 @@ cl_int sub_group_info(const char* name, cl_kernel kernel, cl_device_id device,
   return entry(name, [&]() -> Status {
     TUTTI_ASSIGN(Kernel * object, validate::kernel(kernel));
     TUTTI_TRY(validate::kernel_device(*object, device));
-    TUTTI_ASSIGN(const auto values, validate::sub_group_question(*object, input_size, input));
+    TUTTI_ASSIGN(const auto values, validate::sub_group_question(*object, what, input_size, input));
     return object->sub_group_info(what, values, answer);
   });
 }

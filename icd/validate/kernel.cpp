@@ -45,15 +45,20 @@ Status kernel_device(const Kernel& kernel, cl_device_id handle) {
   return {};
 }
 
-Result<std::span<const size_t>> sub_group_question(const Kernel& kernel, size_t input_size,
+Result<std::span<const size_t>> sub_group_question(const Kernel& kernel,
+                                                   cl_kernel_sub_group_info what, size_t input_size,
                                                    const void* input) {
   // "CL_INVALID_OPERATION if device does not support sub-groups."
   if (!kernel.context().capabilities().has_language_feature("__opencl_c_subgroups")) {
     return fail(CL_INVALID_OPERATION, "the device has no sub-groups");
   }
   // "CL_INVALID_VALUE if … the size in bytes specified by input_value_size is not valid or if …
-  // input_value is NULL" of questions that have one: the primary judges which do.
-  if (input_size % sizeof(size_t) != 0) {
+  // input_value is NULL" of questions that have one. Of vendors' own ones the primary judges.
+  const bool has_input = what == CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE ||
+                         what == CL_KERNEL_SUB_GROUP_COUNT_FOR_NDRANGE ||
+                         what == CL_KERNEL_LOCAL_SIZE_FOR_SUB_GROUP_COUNT;
+  const bool is_given = input != nullptr && input_size > 0;
+  if (input_size % sizeof(size_t) != 0 || (has_input && !is_given)) {
     return fail(CL_INVALID_VALUE, "input_value is no list of sizes");
   }
   const size_t count = input == nullptr ? 0 : input_size / sizeof(size_t);

@@ -20,7 +20,8 @@ Status argument_index(const device_virtual::Kernel& kernel, cl_uint index);
 Status kernel_device(const device_virtual::Kernel& kernel, cl_device_id handle);
 /// The values that a question of clGetKernelSubGroupInfo is about.
 Result<std::span<const size_t>> sub_group_question(const device_virtual::Kernel& kernel,
-                                                   size_t input_size, const void* input);
+                                                   cl_kernel_sub_group_info what, size_t input_size,
+                                                   const void* input);
 Status exec_info(const device_virtual::Kernel& kernel, cl_kernel_exec_info param_name, size_t size,
                  const void* value);
 

@@ -257,12 +257,17 @@ TEST_F(ClCreateCommandQueue, PropertiesCanBeSet) {
             clSetCommandQueueProperty(nullptr, CL_QUEUE_PROFILING_ENABLE, CL_TRUE, nullptr));
 }
 
-TEST_F(ClCreateCommandQueue, DefaultDeviceQueueCannotBeSet) {
+TEST_F(ClCreateCommandQueue, HostQueuesAreNoDefaultDeviceQueues) {
   if (device_version() < 210) GTEST_SKIP() << "an OpenCL 2.1 function";
   if (!options().tutti) GTEST_SKIP() << "null in vendors' tables";
-  // "CL_INVALID_OPERATION if device does not support a replaceable default on-device queue."
+  const auto enqueue = value_of<cl_device_device_enqueue_capabilities>(
+      query_of(device_, CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES));
+  // "CL_INVALID_OPERATION if device does not support a replaceable default on-device queue.
+  // CL_INVALID_COMMAND_QUEUE if command_queue is not a valid command-queue for device."
+  const bool replaceable = (enqueue & CL_DEVICE_QUEUE_REPLACEABLE_DEFAULT) != 0;
   const Queue queue = make_queue();
-  EXPECT_CL(CL_INVALID_OPERATION, clSetDefaultDeviceCommandQueue(context_, device_, queue));
+  EXPECT_CL(replaceable ? CL_INVALID_COMMAND_QUEUE : CL_INVALID_OPERATION,
+            clSetDefaultDeviceCommandQueue(context_, device_, queue));
 }
 
 }  // namespace

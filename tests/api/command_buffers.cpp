@@ -34,9 +34,12 @@ TEST_F(CommandBuffers, IsClaimed) {
   const auto of_device = [&](cl_device_info what) {
     return value_of<cl_bitfield>(::tutti::api_tests::query_of(device_, what));
   };
+  const bool enqueues =
+      device_version() >= 300 && of_device(CL_DEVICE_DEVICE_ENQUEUE_CAPABILITIES) != 0;
+  const cl_bitfield enqueue = CL_COMMAND_BUFFER_CAPABILITY_DEVICE_SIDE_ENQUEUE_KHR;
   EXPECT_EQ(of_device(CL_DEVICE_COMMAND_BUFFER_CAPABILITIES_KHR),
-            cl_bitfield{CL_COMMAND_BUFFER_CAPABILITY_KERNEL_PRINTF_KHR |
-                        CL_COMMAND_BUFFER_CAPABILITY_SIMULTANEOUS_USE_KHR});
+            CL_COMMAND_BUFFER_CAPABILITY_KERNEL_PRINTF_KHR |
+                CL_COMMAND_BUFFER_CAPABILITY_SIMULTANEOUS_USE_KHR | (enqueues ? enqueue : 0));
   EXPECT_EQ(of_device(CL_DEVICE_COMMAND_BUFFER_REQUIRED_QUEUE_PROPERTIES_KHR), cl_bitfield{0});
   EXPECT_EQ(of_device(kCommandBufferQueueProperties),
             cl_bitfield{CL_QUEUE_PROFILING_ENABLE | CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE});

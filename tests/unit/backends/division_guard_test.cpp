@@ -112,6 +112,27 @@ TEST(DivisionGuard, AnUnguardedDivisionEndsTheProcess) {
       testing::KilledBySignal(SIGFPE), "");
 }
 
+// Installs a handler of crashes, as a driver may do while it is held; what is there afterwards.
+sighandler_t handler_after(sighandler_t before, bool wanted) {
+  std::signal(SIGFPE, before);
+  {
+    const DivisionHandlerHold hold(wanted);
+    std::signal(
+        SIGFPE, +[](int) { std::_Exit(1); });
+  }
+  return std::signal(SIGFPE, SIG_DFL);
+}
+
+TEST(DivisionHandlerHold, WhatWasThereIsThereAgain) {
+  struct sigaction earlier = {};
+  sigaction(SIGFPE, nullptr, &earlier);
+  EXPECT_EQ(handler_after(jump, true), jump);
+  EXPECT_NE(handler_after(jump, false), jump);
+  // Where there was none, the driver may need its own.
+  EXPECT_NE(handler_after(SIG_DFL, true), SIG_DFL);
+  sigaction(SIGFPE, &earlier, nullptr);
+}
+
 }  // namespace
 }  // namespace tutti::backends
 

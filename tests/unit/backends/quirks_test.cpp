@@ -81,6 +81,19 @@ TEST(Quirks, DivisionsOfDevicesThatRunInTheEnqueuingThreadTrap) {
   EXPECT_FALSE(quirks_of(pocl, true).traps_divisions);
 }
 
+// PoCL names the processor's maker as the vendor.
+TEST(Quirks, HandlersOfCrashesComeWithIntelsRuntime) {
+  auto traits = device("Intel(R) OpenCL", "x", CL_DEVICE_TYPE_CPU, 1);
+  EXPECT_FALSE(quirks_of(traits).handles_crashes);
+  traits.vendor = "Intel(R) Corporation";
+  EXPECT_TRUE(quirks_of(traits).handles_crashes);
+  traits.type = CL_DEVICE_TYPE_GPU;
+  EXPECT_FALSE(quirks_of(traits).handles_crashes);
+  auto pocl = device("Portable Computing Language", "x", CL_DEVICE_TYPE_CPU, 1);
+  pocl.vendor = "GenuineIntel";
+  EXPECT_FALSE(quirks_of(pocl).handles_crashes);
+}
+
 TEST(Quirks, SynchronousDevicesDoNotOverlapLaunches) {
   auto traits = device("Portable Computing Language", "x", CL_DEVICE_TYPE_GPU, 1);
   describe_quirks(quirks_of(traits, false), traits);

@@ -123,9 +123,9 @@ TEST_F(Shards, ADeviceTooSmallForAllHasItsShare) {
   for (const FakeBackend* fake : fakes) EXPECT_GT(fake->launches, 0u);
 }
 
-// Where none has memory for all, a shard that has to be elsewhere travels as a whole. What launches of
-// so few bytes take is chance, so that each would be divided anew by it; over these links to move
-// anything takes longer than all of a launch.
+// Where none has memory for all, a shard that has to be elsewhere travels as a whole. What launches
+// of so few bytes take is chance, so that each would be divided anew by it; over these links to
+// move anything takes longer than all of a launch.
 TEST_F(Shards, BoundariesStayWhereTheDataLie) {
   shards = ShardMode::kNeeded;
   start({kFar, kFar}, SplitMode::kAuto, kBytes + kBytes / 3);
