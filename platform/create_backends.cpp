@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "platform/create_backends.h"
 
+#include <functional>
 #include <map>
+#include <span>
 
 #include "backends/bounded/bounded_backend.h"
 #include "backends/opencl/device_traits.h"
 #include "backends/opencl/opencl_backend.h"
 #include "backends/process/process_backend.h"
+#include "base/all_at_once.h"
 #include "base/cl_error_name.h"
+#include "base/guarded.h"
 #include "base/helper_process.h"
 #include "base/log.h"
 #include "base/own_files.h"
@@ -87,6 +91,37 @@ Result<std::unique_ptr<backends::Backend>> make_backend(const FoundDevice& found
   };
   if (deadline_ns == 0) return make();
   return backends::with_deadline(found.traits.device_name, {deadline_ns, budget.clock_ns()}, make);
+}
+
+using MadeBackend = Result<std::unique_ptr<backends::Backend>>;
+
+/// All of them, in the order of `chosen`. Those in processes of their own are tried out at the same
+/// time: one that hangs takes as long as its bounds.
+std::vector<MadeBackend> make_backends(const std::vector<FoundDevice>& found,
+                                       std::span<const size_t> chosen, const Config& config) {
+  std::vector<MadeBackend> made(chosen.size());
+  const auto make = [&](size_t i) {
+    const size_t index = chosen[i];
+    Status thrown = guarded(
+        [&] { made[i] = make_backend(found[index], static_cast<uint32_t>(index), config); });
+    if (!thrown) made[i] = tl::unexpected(std::move(thrown).error());
+  };
+  std::vector<std::function<Status()>> tasks;
+  tasks.emplace_back([&]() -> Status {  // in this thread
+    for (size_t i = 0; i < chosen.size(); ++i) {
+      if (!found[chosen[i]].apart) make(i);
+    }
+    return {};
+  });
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    if (!found[chosen[i]].apart) continue;
+    tasks.emplace_back([&make, i]() -> Status {
+      make(i);
+      return {};
+    });
+  }
+  static_cast<void>(all_at_once("tutti-open", tasks));  // each has its own result
+  return made;
 }
 
 Selection select(const Config& config) {
@@ -201,9 +236,11 @@ std::vector<std::unique_ptr<backends::Backend>> create_backends(const Config& co
   const Selection selection = select(config);
   for (const std::string& warning : selection.warnings) log(LogLevel::kWarning, "{}", warning);
   std::vector<std::unique_ptr<backends::Backend>> backends;
-  for (const size_t index : selection.devices) {
+  std::vector<MadeBackend> made = make_backends(found, selection.devices, config);
+  for (size_t i = 0; i < made.size(); ++i) {
+    const size_t index = selection.devices[i];
+    MadeBackend& backend = made[i];
     lines[index].required = found[index].required;
-    auto backend = make_backend(found[index], static_cast<uint32_t>(index), config);
     if (!backend) {
       lines[index].reason = backend.error().message;
       continue;

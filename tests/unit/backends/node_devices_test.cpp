@@ -2,6 +2,7 @@
 // Nodes that cannot be used, each with its reason: over the stub vendor driver, which has no remote
 // client.
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <cmath>
 #include <functional>
@@ -180,6 +181,20 @@ TEST_F(NodeDevicesTest, ADriverThatHangsLaterCostsNoMoreThanTheDeadline) {
   const Status renewed = backends[1]->renew();
   ASSERT_FALSE(renewed);
   EXPECT_THAT(renewed.error().message, HasSubstr("has not ended after 2 seconds"));
+}
+
+// Those of nodes, or with TUTTI_ISOLATE.
+TEST_F(NodeDevicesTest, DevicesInProcessesOfTheirOwnAreTriedAtTheSameTime) {
+  ASSERT_EQ(mkfifo((folder_ / "gate").c_str(), 0600), 0);
+  setenv("TUTTI_TEST_STUB", ("devices:2 meet:clCreateContext:" + folder_.string()).c_str(), 1);
+  Config config;
+  config.vendors.value = library_.string();
+  config.isolate.value = "all";
+  config.cache.value = folder_ / "cache";
+  std::vector<DeviceReport> report;
+  const auto backends = create_backends(config, &report);
+  ASSERT_EQ(backends.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) EXPECT_TRUE(report[i].used) << report[i].reason;
 }
 
 TEST(RequiredNodes, OneThatIsRefusedWhenItIsTriedIsMissing) {
