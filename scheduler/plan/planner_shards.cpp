@@ -47,6 +47,12 @@ double seconds(const LaunchShape& shape, std::span<const uint64_t> shares,
   return longest / slices * static_cast<double>(shape.items());
 }
 
+/// Devices need no more of buffers than their packages touch, but for those that the launch merges.
+/// Not where packages may have to be computed once more by one of them.
+bool may_have_parts(const LaunchAccess& access) {
+  return access.verdict().mode != MergeMode::kWhole && !access.verdict().alone;
+}
+
 bool contains(std::span<const uint32_t> list, uint32_t backend) {
   return std::find(list.begin(), list.end(), backend) != list.end();
 }
@@ -58,17 +64,14 @@ std::vector<uint32_t> Planner::small_candidates(const KernelWork& work, BackendM
                    settings_.split != SplitMode::kNever && settings_.balancer.name != "single";
   if (!may) return {};
   auto small = candidates(work, allowed, true);
-  if (!small.empty() && divisible_buffers(work, settings_.shard_unit).empty()) return {};
+  if (!small.empty() && divisible_buffers(work, {}, settings_.shard_unit).empty()) return {};
   return small;
 }
 
 void Planner::add_small(const KernelWork& work, std::span<const uint32_t> small, bool measured,
                         uint64_t ready_ns, KernelPlan& plan) const {
   const auto& access = *plan.access;
-  if (small.empty() || access.verdict().mode != MergeMode::kDisjoint || !access.regions().empty() ||
-      plan.objective != Objective::kTime) {
-    return;
-  }
+  if (small.empty() || !may_have_parts(access) || plan.objective != Objective::kTime) return;
   const uint64_t last_offset = plan.shape.last_offset(access.verdict().dimension);
   for (const uint32_t i : small) {
     if (last_offset <= backends_.traits(i).max_offset) plan.participants.push_back(i);
@@ -149,8 +152,8 @@ bool Planner::choose_shards(const KernelWork& work, std::span<const uint32_t> sm
     plan.guessed = content == Content::kGuessed;
   }
   const auto& access = *plan.access;
-  if (access.verdict().mode != MergeMode::kDisjoint || !access.regions().empty()) return !any_small;
-  BufferRanges divisible = divisible_buffers(work, settings_.shard_unit);
+  if (!may_have_parts(access)) return !any_small;
+  BufferRanges divisible = divisible_buffers(work, access.regions(), settings_.shard_unit);
   if (divisible.empty()) return !any_small;
 
   if (!leave_out_without_parts(work, small, all_small, plan)) return false;

@@ -42,6 +42,10 @@ ShardChoice::ShardChoice(BackendSet& backends, const KernelWork& work, KernelPla
     LogicalBuffer* const buffer = slot.view.buffer.get();
     if (buffer && !divisible_.contains(buffer)) undivided_ += buffer->size();
   }
+  // A copy for each region at most (scheduler/run/merge_atomic.h).
+  for (const MergeRegion& region : plan.access->regions()) {
+    undivided_ += (*work.arguments)[region.arguments.front()].view.size;
+  }
 }
 
 std::vector<SliceRange> ShardChoice::share_ranges() const {
@@ -181,6 +185,7 @@ bool ShardChoice::stream(uint64_t part) {
 }
 
 Panels ShardChoice::possible_panels() const {
+  if (!plan_.access->regions().empty()) return {};
   const uint32_t may = work_.kernel->panel_arguments();
   const LaunchAccess& access = *plan_.access;
   const uint32_t along = access.verdict().dimension;
@@ -301,6 +306,7 @@ std::vector<double> ShardChoice::streamed_rates(const LaunchCosts& costs) const 
     uint64_t bytes = 0;
     for (const ArgumentUse& use :
          plan_.access->package(plan_.access->verdict().dimension, some.first, some.count)) {
+      if (use.merge != MergeMode::kDisjoint) continue;  // in copies that stay
       bytes += use.read.range.size() + use.write.range.size() * (use.overwrites ? 1 : 2);
     }
     const double moved = static_cast<double>(bytes) / costs.link_rate(plan_.participants[i]);

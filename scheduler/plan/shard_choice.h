@@ -61,7 +61,7 @@ class ShardChoice {
   const BufferRanges divisible_;
   const std::vector<char> sharded_;
   const uint64_t slices_;
-  uint64_t undivided_ = 0;  // bytes of the launch's other buffers
+  uint64_t undivided_ = 0;  // bytes of the launch's other buffers, and of copies for merges
 };
 
 }  // namespace tutti::scheduler

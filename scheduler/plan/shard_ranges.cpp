@@ -16,7 +16,8 @@ ByteRange hull(const ByteRange& a, const ByteRange& b) {
 
 }  // namespace
 
-BufferRanges divisible_buffers(const KernelWork& work, uint64_t unit) {
+BufferRanges divisible_buffers(const KernelWork& work, std::span<const MergeRegion> merged,
+                               uint64_t unit) {
   BufferRanges result;
   // Where a buffer lies is told to nobody who could compare it with another place.
   if (work.kernel->summary().uses_addresses) return result;
@@ -34,6 +35,9 @@ BufferRanges divisible_buffers(const KernelWork& work, uint64_t unit) {
     } else {
       whole.push_back(buffer);
     }
+  }
+  for (const MergeRegion& region : merged) {
+    whole.push_back((*work.arguments)[region.arguments.front()].view.buffer.get());
   }
   for (LogicalBuffer* buffer : whole) result.erase(buffer);
   return result;

@@ -17,9 +17,10 @@ namespace tutti::scheduler {
 /// A range of each buffer.
 using BufferRanges = std::map<LogicalBuffer*, ByteRange>;
 
-/// The buffers of which a device may have a part in this launch, with empty ranges. Those of at
-/// most `unit` bytes are not divided.
-BufferRanges divisible_buffers(const KernelWork& work, uint64_t unit);
+/// The buffers of which a device may have a part in this launch, with empty ranges. Not those with
+/// something that is `merged`, nor those of at most `unit` bytes.
+BufferRanges divisible_buffers(const KernelWork& work, std::span<const MergeRegion> merged,
+                               uint64_t unit);
 
 /// Of the buffers in `divisible`, what these slices touch, in whole units and never nothing: the
 /// vendor's kernel wants some memory all the same.

@@ -225,6 +225,7 @@ Status SplitRun::set_arguments(size_t participant, Seat& seat) {
                        shifted ? &seat.shards : nullptr,
                        !parts_.backends.traits(seat.backend).sub_buffers,
                        seat.panels ? seat.panels->argument() : std::span<const std::byte>()));
+  seat.merges_prepared = false;  // what is merged is in copies again
   return {};
 }
 

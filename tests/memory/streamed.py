@@ -18,6 +18,8 @@ import tempfile
 # Program, its size, and MiB of memory on each device.
 STREAMED = [("saxpy", 1000003, 3), ("mandelbrot", 1003, 1), ("gemm", 1003, 5),
             ("stencil2d", 1536, 3), ("gaussian", 1503, 3), ("spmv", 100003, 3), ("saxpy", 262147, 1)]
+# What they merge is in each device's memory, and what they read is not.
+MERGED = [("histogram", 2000003, 3), ("scatter", 1000003, 10)]
 # Of these each slice reads all of some columns.
 PANELS = [("gemm", 1003, 3), ("gemm", 768, 2), ("transpose", 1403, 3), ("transpose", 1024, 2)]
 # Its packages are large enough to pass through pinned blocks, which is tried.
@@ -61,7 +63,7 @@ def main():
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         summary = os.path.join(folder, "summary.json")
-        for one in STREAMED + STAGED + PANELS:
+        for one in STREAMED + MERGED + STAGED + PANELS:
             program, size, memory = one
             done = run(bench, apart, program, size, memory, summary)
             problems = problems_of(done, memory, summary, one in STAGED, one in PANELS)

@@ -84,7 +84,12 @@ TEST_F(Shards, AWholeLaunchGetsAllAndLosesNothing) {
   const auto in = buffer(2), out = buffer(0), last = buffer(0);
   launch(*stream, kernel(KernelForm::kMap, in, out));
   EXPECT_LE(bytes_on(out, 0), kMost);
-  launch(*stream, kernel(KernelForm::kScatter, out, last));
+  KernelSummary summary = summary_of(KernelForm::kScatter);
+  summary.whole_reason = "does what nobody knows";
+  KernelWork whole = kernel(KernelForm::kScatter, out, last);
+  whole.kernel = std::make_shared<FakeKernel>(
+      summary, [](const FakeItem& item) { run_item(KernelForm::kScatter, item); }, set->count());
+  launch(*stream, std::move(whole));
   EXPECT_EQ(read(*stream, last), filled(8));
   EXPECT_EQ(read(*stream, out), filled(7));
   EXPECT_TRUE(bytes_on(out, 0) == kBytes || bytes_on(out, 1) == kBytes);

@@ -159,6 +159,39 @@ TEST_F(Streamed, WhatAFailedPackageHasNeededIsInTheHostsCopy) {
   EXPECT_EQ(read(*stream, a), filled(67));
 }
 
+// Of data that no device has memory for, each counts what it gets, in a copy that stays while its
+// windows move.
+TEST_F(Streamed, WhatIsMergedIsInCopiesThatStay) {
+  std::vector<std::byte> data(kBytes), counts(64, std::byte{3});
+  for (uint32_t i = 0; i < kBytes; ++i) data[i] = std::byte(i * i % 251);
+  std::vector<std::byte> expected = counts;
+  constexpr int kTimes = 3;
+  for (int time = 0; time < kTimes; ++time) {
+    for (uint32_t i = 0; i < kBytes; ++i) {
+      apply(KernelForm::kCount, data.data(), expected.data(), i, kBytes, 1);
+    }
+  }
+  for (const FakeKinds& devices : {FakeKinds{kOwnMemory}, FakeKinds{kOwnMemory, kOwnMemory},
+                                   FakeKinds{kOwnMemory, kOwnMemory, kSharesHost}}) {
+    start_small(devices);
+    auto stream = engine->create_stream({});
+    const auto in = *engine->create_buffer({.size = kBytes}, data.data());
+    const auto out = *engine->create_buffer({.size = counts.size()}, counts.data());
+    for (int time = 0; time < kTimes; ++time) {
+      // What a device had counted when it failed is counted elsewhere.
+      if (devices.size() > 1 && time > 0) fakes[0]->fail_launches = 1;
+      EXPECT_EQ(launch(*stream, kernel(KernelForm::kCount, in, out)), CL_COMPLETE);
+    }
+    std::vector<std::byte> seen(counts.size());
+    ASSERT_TRUE(enqueue(*stream, ReadWork{whole(out), 0, seen.size(), seen.data()}, {}, true));
+    EXPECT_EQ(seen, expected) << to_string(devices);
+    uint64_t packages = 0;
+    for (const FakeBackend* fake : fakes) packages += fake->launches;
+    EXPECT_GT(packages, 2u * kTimes) << to_string(devices);
+    EXPECT_LE(set->memory(0).peak(), kSmall);
+  }
+}
+
 TEST_F(Streamed, WhereAllDevicesFailItIsTold) {
   start_small({kOwnMemory, kOwnMemory});
   auto stream = engine->create_stream({});
