@@ -286,8 +286,9 @@ SplitAnswer diff_region(const EvaluatedLaunch& launch, const Group& group,
 /// too (exec/split_run), on its own copies; what the others wrote is dropped, all of it, which is
 /// why everything that the kernel writes must be in such copies.
 ///
-/// That pays only where atomics are seldom executed, by the look of the kernel.
-std::optional<SplitAnswer> alone_regions(const EvaluatedLaunch& launch) {
+/// That pays only where atomics are seldom executed, by the look of the kernel; or where one device
+/// computes all.
+std::optional<SplitAnswer> alone_regions(const EvaluatedLaunch& launch, const SplitPolicy& policy) {
   const AccessUse* named = nullptr;
   for (const AccessUse& use : launch.uses) {
     const Access& access = *use.access;
@@ -302,7 +303,7 @@ std::optional<SplitAnswer> alone_regions(const EvaluatedLaunch& launch) {
       }
     }
     if (access.kind != AccessKind::kAtomic) continue;
-    if (access.decides_loop || !access.seldom) return std::nullopt;
+    if (access.decides_loop || (!access.seldom && !policy.frequent_atomics)) return std::nullopt;
     if (!named || (access.result_used && !named->access->result_used)) named = &use;
   }
   if (!named) return std::nullopt;
@@ -311,8 +312,10 @@ std::optional<SplitAnswer> alone_regions(const EvaluatedLaunch& launch) {
   answer.alone = true;
   answer.reason = "atomic " + named->access->atomic_op + " on argument " + quoted(launch, *named) +
                   in_line(named->access->line) +
-                  " is seldom reached: devices work on copies, and where more than one of them "
-                  "changed it, one does the work of the others once more";
+                  (policy.frequent_atomics
+                       ? ": one device computes all, as its memory holds it"
+                       : " is seldom reached: devices work on copies, and where more than one of "
+                         "them changed it, one does the work of the others once more");
   for (const Group& group : groups_of(launch, std::vector<bool>(launch.windows.size(), true))) {
     answer.regions.push_back(compared_region(launch, group));
     answer.regions.back().alone = !group.stores;
@@ -344,7 +347,7 @@ SplitAnswer merge_regions(const EvaluatedLaunch& launch, const std::vector<bool>
                           const SplitPolicy& policy) {
   SplitAnswer result = regions_by_kind(launch, together, policy);
   if (result.split() || policy.distrust_races) return result;
-  return alone_regions(launch).value_or(std::move(result));
+  return alone_regions(launch, policy).value_or(std::move(result));
 }
 
 }  // namespace tutti::scheduler

@@ -9,9 +9,9 @@
 
 #include "base/log.h"
 #include "base/trace.h"
-#include "scheduler/access/image_layout.h"
 #include "scheduler/access/local_size.h"
 #include "scheduler/memory/image_boxes.h"
+#include "scheduler/plan/argument_values.h"
 #include "scheduler/plan/planner_parts.h"
 
 namespace tutti::scheduler {
@@ -23,54 +23,6 @@ constexpr uint64_t kWorthLooking = 64 * 1024;
 constexpr double kNextToNothing = 5e-3;
 // Devices become free at the same time where their waits differ by less than this part of a launch.
 constexpr double kSameWait = 0.05;
-
-/// Arguments as the evaluation wants them. Lives as long as that takes.
-struct ArgumentValues {
-  explicit ArgumentValues(const ArgumentSet& arguments)
-      : values(arguments.size()), layouts(arguments.size()), samplers(arguments.size()) {
-    for (size_t i = 0; i < arguments.size(); ++i) {
-      const ArgumentSlot& slot = arguments[i];
-      if (slot.kind == ArgumentSlot::Kind::kBytes)
-        values[i].scalar = {slot.bytes.data(), slot.bytes.size()};
-      if (slot.kind == ArgumentSlot::Kind::kSampler) {
-        samplers[i] = layout_of(slot.sampler);
-        values[i].scalar = std::as_bytes(std::span(&samplers[i], 1));
-      }
-      if (slot.kind != ArgumentSlot::Kind::kBuffer || !slot.view.buffer) continue;
-      values[i].buffer = slot.view.buffer->id();
-      values[i].origin = slot.view.origin;
-      values[i].size = slot.view.size;
-      values[i].before = slot.view.buffer->is_shared() ? slot.view.origin : 0;
-      const backends::ImageShape* shape =
-          slot.image ? &slot.image->shape() : slot.view.buffer->image();
-      if (!shape) continue;
-      layouts[i] = layout_of(*shape);
-      if (!slot.image) values[i].unit = shape->pixel_size;
-      values[i].scalar = std::as_bytes(std::span(&layouts[i], 1));
-    }
-  }
-  /// Equal for launches of which an evaluation says the same.
-  std::string launch(const LaunchShape& shape) const {
-    std::string bytes;
-    const auto put = [&bytes](const void* data, size_t size) {
-      bytes.append(static_cast<const char*>(data), size);
-    };
-    put(&shape.dims, sizeof shape.dims);
-    for (const auto* sizes : {&shape.offset, &shape.global, &shape.local}) {
-      put(sizes, sizeof *sizes);
-    }
-    for (const ArgumentValue& value : values) {
-      const uint64_t numbers[] = {value.scalar.size(), value.buffer, value.origin, value.size,
-                                  value.unit};
-      put(numbers, sizeof numbers);
-      put(value.scalar.data(), value.scalar.size());
-    }
-    return bytes;
-  }
-  std::vector<ArgumentValue> values;
-  std::vector<ImageLayout> layouts;
-  std::vector<SamplerLayout> samplers;
-};
 
 /// Of launches that are split.
 KernelVariant split_variant(const KernelWork& work) {
@@ -433,20 +385,20 @@ Result<KernelPlan> Planner::plan_on(const KernelWork& work, BackendMask allowed,
                 : items < kWorthSplittingItems)) {
     return whole(KernelPlan::Why::kSmall);
   }
-  evaluate(work, plan);
+  must_split ? evaluate_for_one(work, plan) : evaluate(work, plan);
   const auto& access = plan.access;
   if (access->verdict().mode == MergeMode::kWhole) return whole(KernelPlan::Why::kVerdict);
   if (plan.shape.groups(access->verdict().dimension) < 2) {
     return whole(KernelPlan::Why::kFewGroups);
   }
-  const uint32_t dimension = access->verdict().dimension;
-  const uint64_t last_offset = plan.shape.last_offset(dimension);
+  const uint64_t last_offset = plan.shape.last_offset(access->verdict().dimension);
   if (std::any_of(plan.participants.begin(), plan.participants.end(),
                   [&](uint32_t i) { return last_offset > backends_.traits(i).max_offset; })) {
     return whole(KernelPlan::Why::kFarOffsets);
   }
-  if (access->verdict().alone && !keep_common_atomics(plan))
+  if (access->verdict().alone && !must_split && !keep_common_atomics(plan)) {
     return whole(KernelPlan::Why::kAtomics);
+  }
   if (!must_split) add_small(work, small, measured, ready_ns, plan);
   if (plan.participants.size() < 2 && !must_split) return whole(KernelPlan::Why::kOneDevice);
   if (!force && !must_split) {

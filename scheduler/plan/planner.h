@@ -249,6 +249,8 @@ class Planner {
   std::vector<uint32_t> candidates(const KernelWork& work, BackendMask allowed,
                                    bool too_small = false) const;
   // ---- planner_shards.cpp
+  /// Evaluates the launch; where it is to run whole, as one that a device alone computes in parts.
+  void evaluate_for_one(const KernelWork& work, KernelPlan& plan) const;
   /// Devices of `allowed` that can have a share of the launch only.
   std::vector<uint32_t> small_candidates(const KernelWork& work, BackendMask allowed) const;
   /// Adds such devices to the participants of a launch that may be split so.

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "scheduler/balance/random.h"
+#include "scheduler/plan/argument_values.h"
 #include "scheduler/plan/planner.h"
 #include "scheduler/plan/planner_parts.h"
 #include "scheduler/plan/shard_choice.h"
@@ -48,9 +49,23 @@ double seconds(const LaunchShape& shape, std::span<const uint64_t> shares,
 }
 
 /// Devices need no more of buffers than their packages touch, but for those that the launch merges.
-/// Not where packages may have to be computed once more by one of them.
-bool may_have_parts(const LaunchAccess& access) {
-  return access.verdict().mode != MergeMode::kWhole && !access.verdict().alone;
+/// Not where one of several may have to compute what others did once more.
+bool may_have_parts(const KernelPlan& plan) {
+  const Verdict& verdict = plan.access->verdict();
+  return verdict.mode != MergeMode::kWhole && (!verdict.alone || plan.participants.size() == 1);
+}
+
+/// Who alone takes part need not compute anything once more.
+void leave_to_fastest(KernelPlan& plan) {
+  const auto fastest = std::max_element(
+      plan.costs.begin(), plan.costs.end(),
+      [](const ComputeCost& one, const ComputeCost& other) { return one.rate < other.rate; });
+  std::vector<uint64_t> kept(plan.participants.size(), 0);
+  kept[static_cast<size_t>(fastest - plan.costs.begin())] = 1;
+  keep_participants(plan, kept);
+  plan.backend = plan.participants.front();
+  plan.shares.clear();
+  plan.priced_seconds = 0;
 }
 
 bool contains(std::span<const uint32_t> list, uint32_t backend) {
@@ -68,10 +83,20 @@ std::vector<uint32_t> Planner::small_candidates(const KernelWork& work, BackendM
   return small;
 }
 
+void Planner::evaluate_for_one(const KernelWork& work, KernelPlan& plan) const {
+  evaluate(work, plan);
+  if (plan.access->verdict().mode != MergeMode::kWhole) return;
+  SplitPolicy policy = settings_.policy;
+  policy.frequent_atomics = true;
+  auto access = LaunchAccess::evaluate(work.kernel->summary(), plan.shape,
+                                       ArgumentValues(*work.arguments).values, policy);
+  if (access.verdict().alone) plan.access = std::make_shared<LaunchAccess>(std::move(access));
+}
+
 void Planner::add_small(const KernelWork& work, std::span<const uint32_t> small, bool measured,
                         uint64_t ready_ns, KernelPlan& plan) const {
   const auto& access = *plan.access;
-  if (small.empty() || !may_have_parts(access) || plan.objective != Objective::kTime) return;
+  if (small.empty() || !may_have_parts(plan) || plan.objective != Objective::kTime) return;
   const uint64_t last_offset = plan.shape.last_offset(access.verdict().dimension);
   for (const uint32_t i : small) {
     if (last_offset <= backends_.traits(i).max_offset) plan.participants.push_back(i);
@@ -152,7 +177,8 @@ bool Planner::choose_shards(const KernelWork& work, std::span<const uint32_t> sm
     plan.guessed = content == Content::kGuessed;
   }
   const auto& access = *plan.access;
-  if (!may_have_parts(access)) return !any_small;
+  if (all_small && access.verdict().alone) leave_to_fastest(plan);
+  if (!may_have_parts(plan)) return !any_small;
   BufferRanges divisible = divisible_buffers(work, access.regions(), settings_.shard_unit);
   if (divisible.empty()) return !any_small;
 
@@ -217,7 +243,11 @@ bool Planner::choose_shards(const KernelWork& work, std::span<const uint32_t> sm
   const uint64_t part = settings_.shards == ShardMode::kStream ? kStreamedPart : 1;
   // Every other one of those that are forced shows what panels do.
   if (number % 2 == 1 && choice.stream_with_panels(part)) return true;
-  return choice.stream(part) || choice.stream_with_panels(part);
+  if (choice.stream(part) || choice.stream_with_panels(part)) return true;
+  if (!all_small || access.regions().empty() || plan.participants.size() == 1) return false;
+  // One that is alone needs fewer copies of what is merged.
+  leave_to_fastest(plan);
+  return choose_shards(work, small, content, plan);
 }
 
 }  // namespace tutti::scheduler

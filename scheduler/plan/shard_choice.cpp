@@ -42,8 +42,9 @@ ShardChoice::ShardChoice(BackendSet& backends, const KernelWork& work, KernelPla
     LogicalBuffer* const buffer = slot.view.buffer.get();
     if (buffer && !divisible_.contains(buffer)) undivided_ += buffer->size();
   }
-  // A copy for each region at most (scheduler/run/merge_atomic.h).
+  // A copy for each region at most (scheduler/run/merge.h).
   for (const MergeRegion& region : plan.access->regions()) {
+    if (region.mode == MergeMode::kDiff && plan.participants.size() == 1) continue;
     undivided_ += (*work.arguments)[region.arguments.front()].view.size;
   }
 }

@@ -25,6 +25,15 @@ class Shards : public EngineTest {
     return known_kernel(form, in, out, 1e-2,
                         [form](const FakeItem& item) { run_item(form, item); });
   }
+  /// A scatter of which it is not known what it does.
+  KernelWork whole_kernel(const Ref<LogicalBuffer>& in, const Ref<LogicalBuffer>& out) {
+    KernelSummary summary = summary_of(KernelForm::kScatter);
+    summary.whole_reason = "does what nobody knows";
+    KernelWork work = kernel(KernelForm::kScatter, in, out);
+    work.kernel = std::make_shared<FakeKernel>(
+        summary, [](const FakeItem& item) { run_item(KernelForm::kScatter, item); }, set->count());
+    return work;
+  }
   static uint64_t bytes_on(const Ref<LogicalBuffer>& buffer, uint32_t device) {
     return buffer->shard_range(device).size();
   }
@@ -84,12 +93,7 @@ TEST_F(Shards, AWholeLaunchGetsAllAndLosesNothing) {
   const auto in = buffer(2), out = buffer(0), last = buffer(0);
   launch(*stream, kernel(KernelForm::kMap, in, out));
   EXPECT_LE(bytes_on(out, 0), kMost);
-  KernelSummary summary = summary_of(KernelForm::kScatter);
-  summary.whole_reason = "does what nobody knows";
-  KernelWork whole = kernel(KernelForm::kScatter, out, last);
-  whole.kernel = std::make_shared<FakeKernel>(
-      summary, [](const FakeItem& item) { run_item(KernelForm::kScatter, item); }, set->count());
-  launch(*stream, std::move(whole));
+  launch(*stream, whole_kernel(out, last));
   EXPECT_EQ(read(*stream, last), filled(8));
   EXPECT_EQ(read(*stream, out), filled(7));
   EXPECT_TRUE(bytes_on(out, 0) == kBytes || bytes_on(out, 1) == kBytes);
@@ -166,7 +170,7 @@ TEST_F(Shards, WhatCannotBeDividedIsRefused) {
   shards = ShardMode::kNeeded;
   start({kOwnMemory, kOwnMemory}, SplitMode::kAuto, kBytes + kBytes / 2);
   auto stream = engine->create_stream({});
-  const auto refused = enqueue(*stream, kernel(KernelForm::kScatter, buffer(2), buffer(0)));
+  const auto refused = enqueue(*stream, whole_kernel(buffer(2), buffer(0)));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, CL_MEM_OBJECT_ALLOCATION_FAILURE);
 }

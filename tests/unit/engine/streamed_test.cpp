@@ -192,6 +192,39 @@ TEST_F(Streamed, WhatIsMergedIsInCopiesThatStay) {
   }
 }
 
+// Where several devices found something, one would have to search all: one does from the start.
+TEST_F(Streamed, OneDeviceSearchesWhatNoneHolds) {
+  constexpr uint32_t kEvery = 97;
+  std::vector<std::byte> data(kBytes, std::byte{7});
+  std::vector<std::byte> expected;
+  for (uint32_t i = 5; i < 256; i += kEvery) {  // numbers are bytes
+    data[i] = std::byte{1};
+    expected.push_back(std::byte(i));
+  }
+  for (const auto& [devices, seldom] :
+       {std::pair(FakeKinds{kOwnMemory}, true), std::pair(FakeKinds{kOwnMemory, kOwnMemory}, true),
+        std::pair(FakeKinds{kOwnMemory, kOwnMemory}, false)}) {
+    start_small(devices);
+    auto stream = engine->create_stream({});
+    const auto in = *engine->create_buffer({.size = kBytes}, data.data());
+    const std::vector<std::byte> nothing(64);
+    const auto out = *engine->create_buffer({.size = nothing.size()}, nothing.data());
+    KernelSummary summary = summary_of(KernelForm::kSearch);
+    // A kernel that counts all the time runs whole where a device has memory for that.
+    summary.accesses.back().seldom = seldom;
+    KernelWork work = kernel(KernelForm::kSearch, in, out);
+    work.kernel = std::make_shared<FakeKernel>(
+        summary, [](const FakeItem& item) { run_item(KernelForm::kSearch, item); }, set->count());
+    EXPECT_EQ(launch(*stream, work), CL_COMPLETE);
+    std::vector<std::byte> seen(nothing.size());
+    ASSERT_TRUE(enqueue(*stream, ReadWork{whole(out), 0, seen.size(), seen.data()}, {}, true));
+    EXPECT_EQ(seen[0], std::byte(expected.size())) << to_string(devices);
+    std::sort(seen.begin() + 4, seen.begin() + 4 + static_cast<ptrdiff_t>(expected.size()));
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), seen.begin() + 4));
+    EXPECT_LE(set->memory(0).peak(), kSmall);
+  }
+}
+
 TEST_F(Streamed, WhereAllDevicesFailItIsTold) {
   start_small({kOwnMemory, kOwnMemory});
   auto stream = engine->create_stream({});

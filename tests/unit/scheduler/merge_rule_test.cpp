@@ -199,8 +199,21 @@ TEST(MergeRule, SeldomAtomicsMayBeChangedByOnePlaceAlone) {
   atomic.decides_loop = false;
   atomic.seldom = false;
   EXPECT_EQ(mode(), MergeMode::kWhole);
-  atomic.seldom = true;
   const auto values = k.values();
+  const auto often =
+      LaunchAccess::evaluate(k.summary(), launch_1d(1024, 16), values, {.frequent_atomics = true});
+  EXPECT_TRUE(often.verdict().alone);
+  EXPECT_EQ(often.verdict().reason,
+            "atomic inc on argument 'count' (line 7): one device computes all, as its memory holds "
+            "it");
+  atomic.decides_loop = true;
+  EXPECT_EQ(
+      LaunchAccess::evaluate(k.summary(), launch_1d(1024, 16), values, {.frequent_atomics = true})
+          .verdict()
+          .mode,
+      MergeMode::kWhole);
+  atomic.decides_loop = false;
+  atomic.seldom = true;
   EXPECT_EQ(
       LaunchAccess::evaluate(k.summary(), launch_1d(1024, 16), values, {.distrust_races = true})
           .verdict()
