@@ -385,7 +385,8 @@ Result<KernelPlan> Planner::plan_on(const KernelWork& work, BackendMask allowed,
                 : items < kWorthSplittingItems)) {
     return whole(KernelPlan::Why::kSmall);
   }
-  must_split ? evaluate_for_one(work, plan) : evaluate(work, plan);
+  const bool on_one = must_split || (settings_.shards == ShardMode::kStream && may_divide());
+  on_one ? evaluate_for_one(work, plan) : evaluate(work, plan);
   const auto& access = plan.access;
   if (access->verdict().mode == MergeMode::kWhole) return whole(KernelPlan::Why::kVerdict);
   if (plan.shape.groups(access->verdict().dimension) < 2) {
@@ -396,7 +397,7 @@ Result<KernelPlan> Planner::plan_on(const KernelWork& work, BackendMask allowed,
                   [&](uint32_t i) { return last_offset > backends_.traits(i).max_offset; })) {
     return whole(KernelPlan::Why::kFarOffsets);
   }
-  if (access->verdict().alone && !must_split && !keep_common_atomics(plan)) {
+  if (access->verdict().alone && !on_one && !keep_common_atomics(plan)) {
     return whole(KernelPlan::Why::kAtomics);
   }
   if (!must_split) add_small(work, small, measured, ready_ns, plan);

@@ -177,7 +177,8 @@ bool Planner::choose_shards(const KernelWork& work, std::span<const uint32_t> sm
     plan.guessed = content == Content::kGuessed;
   }
   const auto& access = *plan.access;
-  if (all_small && access.verdict().alone) leave_to_fastest(plan);
+  const bool on_one = all_small || settings_.shards == ShardMode::kStream;
+  if (on_one && access.verdict().alone) leave_to_fastest(plan);
   if (!may_have_parts(plan)) return !any_small;
   BufferRanges divisible = divisible_buffers(work, access.regions(), settings_.shard_unit);
   if (divisible.empty()) return !any_small;
