@@ -13,7 +13,7 @@
 
 namespace tutti::scheduler {
 
-/// Lives as long as that takes.
+/// Refers to the arguments, and lives as long as the evaluation takes.
 struct ArgumentValues {
   explicit ArgumentValues(const ArgumentSet& arguments)
       : values(arguments.size()), layouts(arguments.size()), samplers(arguments.size()) {
