@@ -84,13 +84,13 @@ core-asan core-tsan: core-%:
 	@$(call setup,build run test)
 	$(CONFIGURE_SANITIZED)
 	cmake --build $(BUILD)-$* -j $(JOBS) --target tutti-icd tutti-probe tutti-stub-vendor \
-	  tutti-api-fuzz $(foreach part,api backend isolation device-virtual engine base platform,tutti-$(part)-tests) \
+	  tutti-api-fuzz $(foreach part,api backend isolation device-virtual engine scheduler base platform,tutti-$(part)-tests) \
 	  $(CORE_TARGETS_$*)
 	mkdir -p $(BUILD)-$*/tests/cache   # what PoCL has compiled is the same here
 	for folder in pocl-one unit/pocl; do ! [ -d $(BUILD)/tests/cache/$$folder ] || \
 	  (cd $(BUILD)/tests/cache && cp -r --parents --update $$folder $(abspath $(BUILD)-$*)/tests/cache); done
 	scripts/sanitize.sh $(CTEST) --test-dir $(BUILD)-$* \
-	  -R '^unit\.(backend|isolation|device-virtual|engine-.*|base|platform)$$|^(api|fuzz)\.pocl2\.sigmoid\.force$$|^fuzz\.pocl2\.static$$$(CORE_TESTS_$*)'
+	  -R '^unit\.(backend|isolation|device-virtual|engine-.*|scheduler|base|platform)$$|^(api|fuzz)\.pocl2\.sigmoid\.force$$|^fuzz\.pocl2\.static$$$(CORE_TESTS_$*)'
 
 sanitize-core: core-asan core-tsan
 
