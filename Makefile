@@ -77,20 +77,20 @@ sanitize-asan sanitize-tsan: sanitize-%:
 sanitize: sanitize-asan sanitize-tsan
 
 # The part of them that fits into every run: the driver's objects, engine and backends; damaged files
-# under ASan.
-CORE_TARGETS_asan = tutti tutti-damage-tests
-CORE_TESTS_asan = |^damage\.
+# and what has no threads under ASan.
+CORE_TARGETS_asan = tutti tutti-damage-tests tutti-scheduler-tests
+CORE_TESTS_asan = |^damage\.|^unit\.scheduler$$
 core-asan core-tsan: core-%:
 	@$(call setup,build run test)
 	$(CONFIGURE_SANITIZED)
 	cmake --build $(BUILD)-$* -j $(JOBS) --target tutti-icd tutti-probe tutti-stub-vendor \
-	  tutti-api-fuzz $(foreach part,api backend isolation device-virtual engine scheduler base platform,tutti-$(part)-tests) \
+	  tutti-api-fuzz $(foreach part,api backend isolation device-virtual engine base platform,tutti-$(part)-tests) \
 	  $(CORE_TARGETS_$*)
 	mkdir -p $(BUILD)-$*/tests/cache   # what PoCL has compiled is the same here
 	for folder in pocl-one unit/pocl; do ! [ -d $(BUILD)/tests/cache/$$folder ] || \
 	  (cd $(BUILD)/tests/cache && cp -r --parents --update $$folder $(abspath $(BUILD)-$*)/tests/cache); done
 	scripts/sanitize.sh $(CTEST) --test-dir $(BUILD)-$* \
-	  -R '^unit\.(backend|isolation|device-virtual|engine-.*|scheduler|base|platform)$$|^(api|fuzz)\.pocl2\.sigmoid\.force$$|^fuzz\.pocl2\.static$$$(CORE_TESTS_$*)'
+	  -R '^unit\.(backend|isolation|device-virtual|engine-.*|base|platform)$$|^(api|fuzz)\.pocl2\.sigmoid\.force$$|^fuzz\.pocl2\.static$$$(CORE_TESTS_$*)'
 
 sanitize-core: core-asan core-tsan
 
