@@ -426,6 +426,20 @@ Result<KernelPlan> Planner::plan_on(const KernelWork& work, BackendMask allowed,
   return plan;
 }
 
+std::shared_ptr<const LaunchAccess> evaluated(const KernelWork& work, const LaunchShape& shape,
+                                              const SplitPolicy& policy) {
+  const ArgumentValues arguments(*work.arguments);
+  std::string launch = arguments.launch(shape);
+  if (policy.frequent_atomics) launch += 'f';  // all else is the user's, and stays
+  std::shared_ptr<const LaunchAccess> access = work.kernel->evaluated().find(launch);
+  if (!access) {
+    access = std::make_shared<LaunchAccess>(
+        LaunchAccess::evaluate(work.kernel->summary(), shape, arguments.values, policy));
+    work.kernel->evaluated().keep(std::move(launch), access);
+  }
+  return access;
+}
+
 std::shared_ptr<const LaunchAccess> Planner::look_at(const KernelWork& work, const KernelPlan& plan,
                                                      LaunchShape& shape) const {
   if (!work.local_given) {
@@ -435,15 +449,7 @@ std::shared_ptr<const LaunchAccess> Planner::look_at(const KernelWork& work, con
     }
     choose_local(shape, max_group);
   }
-  const ArgumentValues arguments(*work.arguments);
-  std::string launch = arguments.launch(shape);
-  std::shared_ptr<const LaunchAccess> access = work.kernel->evaluated().find(launch);
-  if (!access) {
-    access = std::make_shared<LaunchAccess>(
-        LaunchAccess::evaluate(work.kernel->summary(), shape, arguments.values, settings_.policy));
-    work.kernel->evaluated().keep(std::move(launch), access);
-  }
-  return access;
+  return evaluated(work, shape, settings_.policy);
 }
 
 void Planner::evaluate(const KernelWork& work, KernelPlan& plan) const {

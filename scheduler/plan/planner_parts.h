@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "scheduler/plan/planner.h"
@@ -21,6 +22,10 @@ inline bool is_gpu(const backends::DeviceTraits& traits) {
 inline const LaunchAccess* exact_access(const KernelPlan& plan) {
   return plan.exact ? plan.access.get() : nullptr;
 }
+
+/// What is known of the kernel's launches of this shape with these arguments: evaluated once.
+std::shared_ptr<const LaunchAccess> evaluated(const KernelWork& work, const LaunchShape& shape,
+                                              const SplitPolicy& policy);
 
 /// Those with a share stay.
 void keep_participants(KernelPlan& plan, std::span<const uint64_t> shares);

@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "scheduler/balance/random.h"
-#include "scheduler/plan/argument_values.h"
 #include "scheduler/plan/planner.h"
 #include "scheduler/plan/planner_parts.h"
 #include "scheduler/plan/shard_choice.h"
@@ -88,9 +87,8 @@ void Planner::evaluate_for_one(const KernelWork& work, KernelPlan& plan) const {
   if (plan.access->verdict().mode != MergeMode::kWhole) return;
   SplitPolicy policy = settings_.policy;
   policy.frequent_atomics = true;
-  auto access = LaunchAccess::evaluate(work.kernel->summary(), plan.shape,
-                                       ArgumentValues(*work.arguments).values, policy);
-  if (access.verdict().alone) plan.access = std::make_shared<LaunchAccess>(std::move(access));
+  auto access = evaluated(work, plan.shape, policy);
+  if (access->verdict().alone) plan.access = std::move(access);
 }
 
 void Planner::add_small(const KernelWork& work, std::span<const uint32_t> small, bool measured,

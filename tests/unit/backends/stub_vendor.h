@@ -7,16 +7,18 @@
 // A script is a list of words with blanks between them:
 //   crash:FUNCTION           the function ends the process with SIGSEGV
 //   hang:FUNCTION            the function never returns
-//   meet:FUNCTION:FOLDER     the function waits for another process to call it; "gate" is a FIFO
-//   there error:FUNCTION:CODE      the function returns CODE (also clBuildProgram, clCreate…,
-//   clEnqueue…) null:FUNCTION            the slot in the dispatch table is null; read with the
-//   platforms event:CODE               commands do nothing; their events end with CODE, or from 1
-//   on never no-platforms, no-devices platform:NAME, device:NAME, devices:N,
-//   type:cpu|gpu|accelerator|custom, units:N, version:1.1, c-version:1.1, newest-c:3.1 (the only
-//   one listed), unavailable, no-compiler, address-bits:N host-copy CL_MEM_USE_HOST_PTR buffers are
-//   copies driver:VERSION           CL_DRIVER_VERSION pci-bus:N                its PCI address is
-//   fff0:N:00.0, N in decimal; 0: 0000:00:00.0 native:here|thread|wait  the device runs native
-//   kernels: in the thread that enqueues them, in
+//   meet:FUNCTION:FOLDER     the function waits for another process to call it; "gate" in the
+//                            folder is a FIFO
+//   error:FUNCTION:CODE      the function returns CODE (also clBuildProgram, clCreate…, clEnqueue…)
+//   null:FUNCTION            the slot in the dispatch table is null; read with the platforms
+//   event:CODE               commands do nothing; their events end with CODE, or from 1 on never
+//   no-platforms, no-devices
+//   platform:NAME, device:NAME, devices:N, type:cpu|gpu|accelerator|custom, units:N, version:1.1,
+//   c-version:1.1, newest-c:3.1 (the only one listed), unavailable, no-compiler, address-bits:N
+//   host-copy                CL_MEM_USE_HOST_PTR buffers are copies
+//   driver:VERSION           CL_DRIVER_VERSION
+//   pci-bus:N                its PCI address is fff0:N:00.0, N in decimal; 0: 0000:00:00.0
+//   native:here|thread|wait  the device runs native kernels: in the thread that enqueues them, in
 //                            one of its own, or in the one that waits (clFinish)
 //   equal-times              profiling times are consecutive numbers, as on llvmpipe of Mesa 22.3
 //   notify:WORD              the context tells its callback WORD when it is made

@@ -200,25 +200,19 @@ TEST(MergeRule, SeldomAtomicsMayBeChangedByOnePlaceAlone) {
   atomic.seldom = false;
   EXPECT_EQ(mode(), MergeMode::kWhole);
   const auto values = k.values();
-  const auto often =
-      LaunchAccess::evaluate(k.summary(), launch_1d(1024, 16), values, {.frequent_atomics = true});
-  EXPECT_TRUE(often.verdict().alone);
-  EXPECT_EQ(often.verdict().reason,
+  const auto verdict = [&](const SplitPolicy& policy) {
+    return LaunchAccess::evaluate(k.summary(), launch_1d(1024, 16), values, policy).verdict();
+  };
+  const Verdict often = verdict({.frequent_atomics = true});
+  EXPECT_TRUE(often.alone);
+  EXPECT_EQ(often.reason,
             "atomic inc on argument 'count' (line 7): one device computes all, as its memory holds "
             "it");
   atomic.decides_loop = true;
-  EXPECT_EQ(
-      LaunchAccess::evaluate(k.summary(), launch_1d(1024, 16), values, {.frequent_atomics = true})
-          .verdict()
-          .mode,
-      MergeMode::kWhole);
+  EXPECT_EQ(verdict({.frequent_atomics = true}).mode, MergeMode::kWhole);
   atomic.decides_loop = false;
   atomic.seldom = true;
-  EXPECT_EQ(
-      LaunchAccess::evaluate(k.summary(), launch_1d(1024, 16), values, {.distrust_races = true})
-          .verdict()
-          .mode,
-      MergeMode::kWhole);
+  EXPECT_EQ(verdict({.distrust_races = true}).mode, MergeMode::kWhole);
   // Another atomic that everybody executes.
   k.access(AccessKind::kAtomic, out, k.c(0), 4).atomic_op = "add";
   EXPECT_EQ(mode(), MergeMode::kWhole);
